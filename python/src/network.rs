@@ -1,18 +1,15 @@
 //! Networks of rows that go together, as arrays.
 
 use crate::errors::{raise, words};
-use crate::jobs::{explained, question};
+use crate::jobs::{answered, explained, question};
 use crate::options::Given;
-use crate::run::warn;
-use crate::watch::attended;
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use zipfold::internals::association::{
-    Association, AssociationNetwork, Dense, DenseMatrix, Expression, ScaleFree, refuse,
+    Association, AssociationNetwork, Dense, Edges, Expression, ScaleFree, refuse,
 };
-use zipfold::io::OutputOptions;
-use zipfold::{Error, Options, Result, Table};
+use zipfold::{Options, Result, Table};
 
 /// A table in memory: its rows, and the names of what goes together.
 type InMemory<'py> = Option<(Bound<'py, PyAny>, Option<Vec<String>>)>;
@@ -26,36 +23,21 @@ pub(crate) fn network<'py>(
     known: InMemory<'py>,
     matrices: Vec<String>,
     given: Given,
-    (paths, overwrite): (Vec<String>, bool),
+    out: (Vec<String>, bool),
 ) -> PyResult<Bound<'py, PyDict>> {
     let asked: Association = question(py, serde_json::from_str(text))?;
     let known = table(known, asked.transpose)?;
-    let output = OutputOptions {
-        force: overwrite,
-        ..OutputOptions::default()
+    let mut filled = vec![];
+    let answer = |options: &Options<'_>| {
+        let rows = rows(&asked, known.as_ref(), options)?;
+        let network = asked.network(&rows, options)?;
+        for name in &matrices {
+            filled.push(asked.matrix(&rows, dense(name), network.power, options)?);
+        }
+        Ok(network)
     };
-    let done = attended(py, false, None, |shared| {
-        let tell = |p| shared.tell(p);
-        let options = given.options(shared, &tell, false)?;
-        paths.iter().try_for_each(|path| refuse(path, output))?;
-        let rows = rows(&asked, known.as_ref(), &options)?;
-        let network = asked.network(&rows, &options)?;
-        let dense = |name: &String| {
-            let dense = match name.as_str() {
-                "values" => Dense::Values,
-                "weights" => Dense::Weights,
-                _ => Dense::Overlaps,
-            };
-            asked.matrix(&rows, dense, network.power, &options)
-        };
-        let filled: Vec<DenseMatrix> = matrices.iter().map(dense).collect::<Result<_>>()?;
-        paths
-            .iter()
-            .try_for_each(|path| network.save(path, output))?;
-        Ok::<_, Error>((network, filled, options.warnings.all()))
-    })?;
-    let (network, filled, warnings) = done.map_err(|e| raise(py, &e))?;
-    warn(py, &warnings)?;
+    let out = (out.0.as_slice(), out.1);
+    let network = answered(py, &given, out, refuse, answer, AssociationNetwork::save)?;
     let n = network.names.rows();
     let out = arrays(py, network)?;
     let square = PyDict::new(py);
@@ -65,6 +47,15 @@ pub(crate) fn network<'py>(
     }
     out.set_item("matrices", square)?;
     Ok(out)
+}
+
+/// The matrix of a name.
+fn dense(name: &str) -> Dense {
+    match name {
+        "values" => Dense::Values,
+        "weights" => Dense::Weights,
+        _ => Dense::Overlaps,
+    }
 }
 
 /// Says how the pairs of `text` would be computed.
@@ -119,6 +110,17 @@ fn arrays(py: Python<'_>, network: AssociationNetwork) -> PyResult<Bound<'_, PyD
     out.set_item("names", names)?;
     out.set_item("measure", network.measure.name())?;
     out.set_item("samples", network.samples)?;
+    out.set_item("fits", fits(py, &network.fits)?)?;
+    set_edges(py, &out, network.edges)?;
+    out.set_item("tested", network.tested)?;
+    out.set_item("constant", network.constant)?;
+    out.set_item("power", network.power)?;
+    out.set_item("pairs", network.pairs)?;
+    Ok(out)
+}
+
+/// The fits of powers, by name.
+fn fits<'py>(py: Python<'py>, all: &[ScaleFree]) -> PyResult<Bound<'py, PyDict>> {
     let fits = PyDict::new(py);
     let columns: [(&str, fn(&ScaleFree) -> f64); 6] = [
         ("power", |fit| fit.power),
@@ -129,11 +131,14 @@ fn arrays(py: Python<'_>, network: AssociationNetwork) -> PyResult<Bound<'_, PyD
         ("largest", |fit| fit.largest),
     ];
     for (name, get) in columns {
-        let values = network.fits.iter().map(get).collect();
+        let values = all.iter().map(get).collect();
         fits.set_item(name, PyArray1::from_vec(py, values))?;
     }
-    out.set_item("fits", fits)?;
-    let edges = network.edges;
+    Ok(fits)
+}
+
+/// Sets the columns of edges.
+fn set_edges(py: Python<'_>, out: &Bound<'_, PyDict>, edges: Edges) -> PyResult<()> {
     out.set_item("i", PyArray1::from_vec(py, edges.i))?;
     out.set_item("j", PyArray1::from_vec(py, edges.j))?;
     out.set_item("values", PyArray1::from_vec(py, edges.values))?;
@@ -141,9 +146,5 @@ fn arrays(py: Python<'_>, network: AssociationNetwork) -> PyResult<Bound<'_, PyD
     for (name, values) in [("p", edges.p), ("q", edges.q), ("weights", edges.weights)] {
         out.set_item(name, values.map(|values| PyArray1::from_vec(py, values)))?;
     }
-    out.set_item("tested", network.tested)?;
-    out.set_item("constant", network.constant)?;
-    out.set_item("power", network.power)?;
-    out.set_item("pairs", network.pairs)?;
-    Ok(out)
+    Ok(())
 }

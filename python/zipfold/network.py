@@ -90,6 +90,25 @@ def _names(data: Any, names: Sequence[str] | None, transpose: bool, columns: lis
     return [str(word) for word in words] if any(isinstance(word, str) for word in words) else None
 
 
+def _question(
+    data: Any, names: Sequence[str] | None, matrices: Sequence[str], columns: Any, **asked: Any
+) -> tuple[dict[str, Any], tuple[np.ndarray, list[str] | None] | None, list[str]]:
+    """The question, the table in memory with its names, and the matrices."""
+    wanted = [matrices] if isinstance(matrices, str) else [str(name) for name in matrices]
+    unknown = [name for name in wanted if name not in _MATRICES]
+    if unknown:
+        raise RequestError(f"matrices: expected 'values', 'weights' or 'overlaps', got {unknown[0]!r}")
+    asked["powers"] = [number(value, "powers") for value in asked["powers"]]
+    asked["columns"] = None if columns is None else [str(column) for column in columns]
+    for name in ("fdr", "threshold", "prune", "power"):
+        if asked[name] is not None and (name, asked[name]) != ("power", "auto"):
+            asked[name] = number(asked[name], name)
+    if isinstance(data, (str, os.PathLike)):
+        return asked | {"data": os.fspath(data)}, None, wanted
+    array, found = named_rows(data, "data")
+    return asked | {"data": "data"}, (array, _names(data, names, asked["transpose"], found)), wanted
+
+
 def network(
     data: Any,
     *,
@@ -168,26 +187,8 @@ def network(
     """
     asked = dict(locals())
     check_how(asked.pop("how"), network)
-    save, overwrite, explain, names = (asked.pop(name) for name in ("save", "overwrite", "explain", "names"))
-    wanted = [matrices] if isinstance(matrices, str) else [str(name) for name in asked.pop("matrices")]
-    asked.pop("matrices", None)
-    unknown = [name for name in wanted if name not in _MATRICES]
-    if unknown:
-        raise RequestError(f"matrices: expected 'values', 'weights' or 'overlaps', got {unknown[0]!r}")
-    asked["powers"] = [number(value, "powers") for value in powers]
-    asked["columns"] = None if columns is None else [str(column) for column in columns]
-    for name in ("fdr", "threshold", "prune"):
-        asked[name] = None if asked[name] is None else number(asked[name], name)
-    if power is not None and power != "auto":
-        asked["power"] = number(power, "power")
-    known = None
-    if isinstance(data, (str, os.PathLike)):
-        asked["data"] = os.fspath(data)
-    else:
-        array, found = named_rows(data, "data")
-        asked["data"], known = "data", (array, _names(data, names, transpose, found))
+    asked, known, wanted = _question(**{name: asked[name] for name in asked if name not in ("save", "overwrite", "explain")})
     text = json.dumps(asked)
     if explain:
         return _zipfold.explain_network(text, known, given(**how))
-    answer = _zipfold.network(text, known, wanted, given(**how), (output_paths(save), overwrite))
-    return AssociationNetwork(**answer)
+    return AssociationNetwork(**_zipfold.network(text, known, wanted, given(**how), (output_paths(save), overwrite)))

@@ -89,6 +89,20 @@ fn merge(a: &args::Merge) -> Result<()> {
     commands::merge(&a.partials, &a.run)
 }
 
+/// Says how a question would be answered.
+fn explain(what: &Explained, verbose: bool) -> Result<()> {
+    match what {
+        Explained::Infer(a) => infer::run_explain(a.clone()),
+        Explained::Rdf(a) => rdf::explain(a),
+        Explained::Paircount(a) => paircount::explain(a),
+        Explained::Network(a) => network::explain(a),
+        Explained::Ask(what) => {
+            let (problem, run, _, budget) = asked(what)?;
+            commands::explain(&problem, run, verbose, &budget)
+        }
+    }
+}
+
 fn dispatch(verb: &Verb) -> Result<()> {
     match verb {
         Verb::Ask(Question::Dist(a)) if a.pair_source.is_some() => skeleton::dist(a),
@@ -104,29 +118,7 @@ fn dispatch(verb: &Verb) -> Result<()> {
         Verb::Plan(a) => shares::plan(a),
         Verb::Work(a) => shares::work(a),
         Verb::Status(a) => shares::status(a),
-        Verb::Explain {
-            what: Explained::Infer(a),
-            ..
-        } => infer::run_explain(a.clone()),
-        Verb::Explain {
-            what: Explained::Rdf(a),
-            ..
-        } => rdf::explain(a),
-        Verb::Explain {
-            what: Explained::Paircount(a),
-            ..
-        } => paircount::explain(a),
-        Verb::Explain {
-            what: Explained::Network(a),
-            ..
-        } => network::explain(a),
-        Verb::Explain {
-            what: Explained::Ask(what),
-            verbose,
-        } => {
-            let (problem, run, _, budget) = asked(what)?;
-            commands::explain(&problem, run, *verbose, &budget)
-        }
+        Verb::Explain { what, verbose } => explain(what, *verbose),
         Verb::Emit { target, what } => {
             let (problem, run, _, budget) = asked(what)?;
             commands::emit(&problem, run, target, &budget)

@@ -36,7 +36,7 @@ fn verb(args: &NetworkArgs) -> JobVerb<'_> {
 }
 
 /// An answer, and what is written of it.
-struct Found<'a> {
+struct FoundNetwork<'a> {
     network: AssociationNetwork,
     matrices: Vec<(&'a str, DenseMatrix)>,
     args: &'a NetworkArgs,
@@ -46,7 +46,7 @@ fn answer<'a>(
     args: &'a NetworkArgs,
     asked: &Association,
     options: &Options<'_>,
-) -> Result<Found<'a>> {
+) -> Result<FoundNetwork<'a>> {
     let rows = Expression::read(asked, &options.budget)?;
     let network = asked.network(&rows, options)?;
     let wanted = [
@@ -61,14 +61,14 @@ fn answer<'a>(
             matrices.push((path.as_str(), matrix));
         }
     }
-    Ok(Found {
+    Ok(FoundNetwork {
         network,
         matrices,
         args,
     })
 }
 
-impl Answered for Found<'_> {
+impl Answered for FoundNetwork<'_> {
     fn json(&self) -> serde_json::Value {
         self.network.json()
     }

@@ -29,7 +29,7 @@ const LEFT: &[(&str, [usize; 4])] = &[
     ("crates/product", [0, 0, 0, 320]),
     ("crates/testkit", [0, 0, 0, 290]),
     ("crates/vector", [0, 0, 0, 200]),
-    ("crates/zipfold", [0, 0, 0, 310]),
+    ("crates/zipfold", [0, 0, 0, 300]),
     ("python", [0, 0, 0, 320]),
     ("xtask", [0, 0, 0, 250]),
 ];

@@ -180,6 +180,15 @@ impl Association {
         self.check_all(options)?;
         self.explain_rows(&Expression::read(self, &options.budget)?, options)
     }
+    /// The sweeps, in words.
+    fn sweeps(&self) -> String {
+        match (self.fdr.is_some(), self.permutations) {
+            (false, 0) => "one sweep".to_string(),
+            (true, 0) => "two sweeps: counts by evidence, then edges".to_string(),
+            (true, count) => format!("two sweeps, each with {count} permutations"),
+            (false, count) => format!("one sweep with {count} permutations"),
+        }
+    }
     /// Says how the pairs of `rows` would be computed.
     ///
     /// # Errors
@@ -191,14 +200,7 @@ impl Association {
         let height = measured.height();
         let strips = n.div_ceil(height);
         let pairs = grouped((n as u64) * (n as u64).saturating_sub(1) / 2);
-        let sweeps = match (self.fdr.is_some(), self.permutations) {
-            (false, 0) => "one sweep".to_string(),
-            (true, 0) => "two sweeps: counts by evidence, then edges".to_string(),
-            (rate, count) => {
-                let sweeps = if rate { "two sweeps" } else { "one sweep" };
-                format!("{sweeps}, each with {count} permutations")
-            }
-        };
+        let sweeps = self.sweeps();
         let mut text = format!(
             "network  {}\n  rows    {} by {} samples, {} values missing\n  pairs   {pairs}, in {strips} strips of {height} rows ({} each)\n  sweeps  {sweeps}\n  by      {}\n",
             self.rule(),

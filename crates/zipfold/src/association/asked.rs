@@ -199,59 +199,70 @@ impl Association {
     }
     /// Refuses what means nothing, before a file is opened.
     pub(super) fn check(&self) -> Result<()> {
-        let within = |value: f64, lo: f64, hi: f64| value >= lo && value <= hi;
-        let number = |fine: bool, place: Opt, what: String, remedy: String| match fine {
-            true => Ok(()),
-            false => Err(Error::request(what).at_place(place).remedy(remedy)),
-        };
-        let (order, bins) = (self.order, self.bins);
-        if self.measure == Measure::Mi {
-            let fine =
-                (2..=BINS).contains(&bins) && (1..=SplineRows::HIGHEST.min(bins)).contains(&order);
-            let what = format!(
-                "expected 2 to {BINS} bins and splines of order 1 to 5, at most the bins; got {bins} and {order}"
-            );
-            number(fine, Opt::Bins, what, Opt::Bins.to(10))?;
+        let unit = |value: Option<f64>| value.is_none_or(|v| (0.0..=1.0).contains(&v));
+        let shown = |value: Option<f64>| value.unwrap_or_default();
+        let least = shown(self.threshold);
+        let rate = |value| format!("a number from 0 to 1, got {}", shown(value));
+        let checks = [
+            (
+                self.min_periods >= 2,
+                Opt::MinPeriods.to(3),
+                Opt::MinPeriods,
+                format!("at least 2 common samples, got {}", self.min_periods),
+            ),
+            (unit(self.fdr), Opt::Fdr.to(0.05), Opt::Fdr, rate(self.fdr)),
+            (
+                unit(self.prune),
+                Opt::Prune.to(0.1),
+                Opt::Prune,
+                rate(self.prune),
+            ),
+            (
+                least >= 0.0 && least.is_finite(),
+                Opt::Threshold.to(0.5),
+                Opt::Threshold,
+                format!("a number from 0 on, got {least}"),
+            ),
+            (
+                self.top != Some(0),
+                Opt::Top.to(10),
+                Opt::Top,
+                "at least one edge for each row, got 0".to_string(),
+            ),
+            (
+                self.permutations < 1 << 24,
+                Opt::Permutations.to(1000),
+                Opt::Permutations,
+                format!("at most 16777215 permutations, got {}", self.permutations),
+            ),
+        ];
+        if let Some((_, remedy, place, what)) = checks.iter().find(|check| !check.0) {
+            let e = Error::request(format!("expected {what}")).at_place(*place);
+            return Err(e.remedy(remedy.as_str()));
         }
-        let fine = self.min_periods >= 2;
-        let what = format!(
-            "expected at least 2 common samples, got {}",
-            self.min_periods
-        );
-        number(fine, Opt::MinPeriods, what, Opt::MinPeriods.to(3))?;
-        for (rate, place) in [(self.fdr, Opt::Fdr), (self.prune, Opt::Prune)] {
-            let value = rate.unwrap_or(0.0);
-            let what = format!("expected a number from 0 to 1, got {value}");
-            number(within(value, 0.0, 1.0), place, what, place.to(0.05))?;
-        }
-        let least = self.threshold.unwrap_or(0.0);
-        let what = format!("expected a number from 0 on, got {least}");
-        number(
-            least >= 0.0 && least.is_finite(),
-            Opt::Threshold,
-            what,
-            Opt::Threshold.to(0.5),
-        )?;
-        let fine = self.top != Some(0);
-        number(
-            fine,
-            Opt::Top,
-            "expected at least one edge for each row, got 0".into(),
-            Opt::Top.to(10),
-        )?;
-        let fine = self.permutations < 1 << 24;
-        let what = format!(
-            "expected at most 16777215 permutations, got {}",
-            self.permutations
-        );
-        number(fine, Opt::Permutations, what, Opt::Permutations.to(1000))?;
         self.check_mi()?;
         self.check_powers()
+    }
+    fn check_bins(&self) -> Result<()> {
+        let (order, bins) = (self.order, self.bins);
+        let most = SplineRows::HIGHEST.min(bins);
+        match (2..=BINS).contains(&bins) && (1..=most).contains(&order) {
+            true => Ok(()),
+            false => {
+                let what = format!(
+                    "expected 2 to {BINS} bins and splines of order 1 to 5, at most the bins; got {bins} and {order}"
+                );
+                Err(Error::request(what)
+                    .at_place(Opt::Bins)
+                    .remedy(Opt::Bins.to(10)))
+            }
+        }
     }
     fn check_mi(&self) -> Result<()> {
         if self.measure.is_correlation() {
             return Ok(());
         }
+        self.check_bins()?;
         if self.fdr.is_some() && self.permutations == 0 {
             let what = "mutual information has p-values by permutations alone";
             return Err(Error::request(what)

@@ -12,8 +12,8 @@
 //! least as many as the rank of t, and `least p · m / pairs so far ≤ t · m / rank ≤ rate`: b is kept.
 //! What bins keep beyond t, the sort leaves out. So the answer is that of a sort of all pairs.
 
-use super::measures::{Evidence, Strip};
-use super::tails::Tails;
+use super::measures::Strip;
+use super::tails::{Evidence, Tails};
 use rayon::prelude::*;
 
 /// Counts of bins in all.
@@ -88,8 +88,8 @@ impl<'a> Tally<'a> {
             .map(|class| self.tails.span(class as u32))
             .collect()
     }
-    /// What may be a discovery at this rate.
-    pub(super) fn bound(&self, rate: f64) -> Bound {
+    /// Bins with pairs, ascending by their least p-value: that, the bin, its pairs.
+    fn ends(&self) -> Vec<(f64, usize, u64)> {
         let (bins, spans) = (self.bins, self.spans());
         let least = |class: usize, bin: usize| {
             let upper = spans[class] * (bin + 1) as f64 / bins as f64;
@@ -100,13 +100,15 @@ impl<'a> Tally<'a> {
             let class = class as u32;
             self.tails.p(Evidence { class, score }) * (1.0 - ROUNDED)
         };
-        let filled = self.counts.iter().enumerate().filter(|(_, n)| **n > 0);
-        let filled: Vec<(usize, u64)> = filled.map(|(at, n)| (at, *n)).collect();
-        let mut ends: Vec<(f64, usize, u64)> = filled
-            .into_par_iter()
-            .map(|(at, count)| (least(at / bins, at % bins), at, count))
-            .collect();
+        let filled = self.counts.par_iter().enumerate().filter(|(_, n)| **n > 0);
+        let end = |(at, count): (usize, &u64)| (least(at / bins, at % bins), at, *count);
+        let mut ends: Vec<(f64, usize, u64)> = filled.map(end).collect();
         ends.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        ends
+    }
+    /// What may be a discovery at this rate.
+    pub(super) fn bound(&self, rate: f64) -> Bound {
+        let (bins, spans, ends) = (self.bins, self.spans(), self.ends());
         let tested: u64 = ends.iter().map(|end| end.2).sum();
         let (mut so_far, mut kept) = (0, 0);
         for (at, tie) in chunks(&ends) {

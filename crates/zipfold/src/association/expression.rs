@@ -66,45 +66,23 @@ impl Expression {
     /// # Errors
     /// `Input` for infinite values and for names that two rows have; `Resource` beyond the budget.
     pub fn new(table: &Table, asked: &Association, budget: &Budget) -> Result<Self> {
-        let (rows, samples) = match asked.transpose {
-            false => (table.rows(), table.cols()),
-            true => (table.cols(), table.rows()),
-        };
         let names = names(table, asked.transpose);
         unique(&names, &asked.data)?;
-        let mut values = budget.vec(rows * samples, 0.0, "the values of all samples")?;
-        for (row, line) in values.items.chunks_mut(samples.max(1)).enumerate() {
-            for (sample, value) in line.iter_mut().enumerate() {
-                *value = match asked.transpose {
-                    false => table.get(row, sample),
-                    true => table.get(sample, row),
-                };
-                if value.is_infinite() {
-                    let what = format!("expected numbers or missing values, got {value}");
-                    let place = format!("{}, {}, sample {sample}", asked.data, names.get(row));
-                    let remedy = "an empty cell where a value is missing";
-                    return Err(Error::input(what).at_place(place).remedy(remedy));
-                }
-            }
+        let (values, samples) = gathered(table, asked, &names, budget)?;
+        let mut varies = vec![false; names.rows()];
+        let mut constant = 0;
+        for (varies, row) in varies.iter_mut().zip(values.items.chunks(samples.max(1))) {
+            let there = || row.iter().filter(|v| !v.is_nan());
+            let flat = there().all(|v| Some(v) == there().next());
+            *varies = !flat && there().count() >= asked.min_periods;
+            constant += usize::from(flat);
         }
-        let present = |row: &[f64]| row.iter().filter(|v| !v.is_nan()).count();
-        let flat = |row: &[f64]| {
-            let mut there = row.iter().filter(|v| !v.is_nan());
-            let first = there.next();
-            there.all(|v| Some(v) == first)
-        };
-        let lines = || values.items.chunks(samples.max(1));
-        let constant = lines().filter(|row| flat(row)).count();
-        let fine = |row: &[f64]| !flat(row) && present(row) >= asked.min_periods;
         Ok(Expression {
-            varies: match samples {
-                0 => vec![false; rows],
-                _ => lines().map(fine).collect(),
-            },
-            constant,
             names,
             values,
             samples,
+            varies,
+            constant,
         })
     }
     /// The values with their samples in another order.
@@ -113,6 +91,35 @@ impl Expression {
         rows.flat_map(|row| order.iter().map(|at| row[*at]))
             .collect()
     }
+}
+
+/// The values of rows by samples, and the number of samples.
+fn gathered(
+    table: &Table,
+    asked: &Association,
+    names: &Words,
+    budget: &Budget,
+) -> Result<(Reserved<f64>, usize)> {
+    let (rows, samples) = match asked.transpose {
+        false => (table.rows(), table.cols()),
+        true => (table.cols(), table.rows()),
+    };
+    let mut values = budget.vec(rows * samples, 0.0, "the values of all samples")?;
+    for (row, line) in values.items.chunks_mut(samples.max(1)).enumerate() {
+        for (sample, value) in line.iter_mut().enumerate() {
+            *value = match asked.transpose {
+                false => table.get(row, sample),
+                true => table.get(sample, row),
+            };
+            if value.is_infinite() {
+                let what = format!("expected numbers or missing values, got {value}");
+                let place = format!("{}, {}, sample {sample}", asked.data, names.get(row));
+                let remedy = "an empty cell where a value is missing";
+                return Err(Error::input(what).at_place(place).remedy(remedy));
+            }
+        }
+    }
+    Ok((values, samples))
 }
 
 /// Names of what goes together: the words next to rows, or the names of columns; numbers where

@@ -134,14 +134,7 @@ impl Association {
         };
         let measured = Measured::new(&plain, rows, vec![], options)?;
         let _strip = budget.reserve(3 * measured.bytes(), "a strip of values of pairs")?;
-        let mut sweeps = Sweeps {
-            measured: &measured,
-            rows: n,
-            options,
-            visited: 0,
-            tested: 0,
-            only: None,
-        };
+        let mut sweeps = Sweeps::new(&measured, n, options);
         let own = if self.measure.is_correlation() {
             own
         } else {
@@ -183,29 +176,31 @@ fn overlaps(weights: Reserved<f64>, n: usize, options: &Options<'_>) -> Result<R
     for first in (0..n).step_by(STRIP) {
         stop(options)?;
         let last = (first + STRIP).min(n);
-        let rows = weights[first * n..last * n].to_vec();
         let data = Data {
-            x: Table::f64(last - first, n, rows)?,
+            x: Table::f64(last - first, n, weights[first * n..last * n].to_vec())?,
             y: Some(all.clone()),
             weights: vec![None],
         };
         let shared = products(&products_problem(), &data, options)?;
         let lines = out.items[first * n..last * n].par_chunks_mut(n);
-        let line = |(at, (out, shared)): (usize, (&mut [f64], &[f64]))| {
-            let i = first + at;
-            for (j, (out, shared)) in out.iter_mut().zip(shared).enumerate() {
-                let own = weights[i * n + j];
-                let least = degrees[i].min(degrees[j]);
-                *out = if i == j {
-                    1.0
-                } else {
-                    (shared + own) / (least + 1.0 - own)
-                };
-            }
-        };
         within(options.threads, || {
-            lines.zip(shared.par_chunks(n)).enumerate().for_each(line);
+            let rows = lines.zip(shared.par_chunks(n)).enumerate();
+            rows.for_each(|(at, (out, shared))| {
+                let i = first + at;
+                overlap(i, &weights[i * n..][..n], &degrees, shared, out);
+            });
         })?;
     }
     Ok(out)
+}
+
+/// The overlaps of row i, of its weights and of the sums over shared neighbours.
+fn overlap(i: usize, weights: &[f64], degrees: &[f64], shared: &[f64], out: &mut [f64]) {
+    for (j, out) in out.iter_mut().enumerate() {
+        let least = degrees[i].min(degrees[j]);
+        *out = match i == j {
+            true => 1.0,
+            false => (shared[j] + weights[j]) / (least + 1.0 - weights[j]),
+        };
+    }
 }

@@ -8,7 +8,7 @@
 
 use super::asked::{Association, Measure};
 use super::expression::Expression;
-use super::tails::Tails;
+use super::tails::{Evidence, Tails};
 use crate::options::Options;
 use crate::outcome::Output;
 use crate::pool::within;
@@ -31,7 +31,7 @@ const FEW: usize = 32;
 const BLOCK: usize = 128;
 
 /// Rows prepared for a measure.
-pub(super) enum Prepared {
+pub(super) enum PreparedRows {
     /// Products of two rows, over the root of the product of their squares.
     Products(Products),
     Moments(MomentRows),
@@ -59,13 +59,6 @@ pub(super) struct Strip {
     pub(super) counts: Vec<u32>,
     /// What a p-value is of, where one is asked; see [`Tails`].
     pub(super) evidence: Vec<Evidence>,
-}
-
-/// What a p-value is a function of: it falls as the score grows, within a class.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Evidence {
-    pub(super) class: u32,
-    pub(super) score: f64,
 }
 
 /// A pair of a strip.
@@ -96,6 +89,11 @@ impl Strip {
         let end = self.rows.start + self.width;
         (i + 1..end).filter_map(move |j| self.pair(i, j))
     }
+    /// Pairs that have a value.
+    pub(super) fn tested(&self) -> u64 {
+        let row = |row: usize| self.row(row).count() as u64;
+        self.rows.clone().into_par_iter().map(row).sum()
+    }
     /// The pairs of row g with any other row.
     pub(super) fn around(&self, g: usize) -> impl Iterator<Item = Pair> + '_ {
         let above = self.rows.start..self.rows.end.min(g);
@@ -110,7 +108,7 @@ impl Strip {
 pub(super) struct Measured<'a> {
     asked: &'a Association,
     rows: &'a Expression,
-    prepared: Prepared,
+    prepared: PreparedRows,
     complete: bool,
     isa: Isa,
     options: &'a Options<'a>,
@@ -129,7 +127,7 @@ impl<'a> Measured<'a> {
         let complete = rows.missing() == 0;
         let isa = options.overrides.isa.map(isa_of_plan);
         let prepared = prepared(asked, rows.samples, complete, &rows.values.items)?;
-        let by_products = matches!(prepared, Prepared::Products(_));
+        let by_products = matches!(prepared, PreparedRows::Products(_));
         if matches!(options.device, DeviceSelector::Devices(..)) && !by_products {
             let what = "devices compute products of complete rows; this measure of these rows is computed pair by pair on the processor";
             return Err(Error::request(what)
@@ -154,7 +152,7 @@ impl<'a> Measured<'a> {
         let rows = (STRIP / bytes).max(FEW);
         let rows = match self.prepared {
             // The half of a strip's square that is below the diagonal is computed for nothing.
-            Prepared::Products(_) => rows.min(n / 8).next_multiple_of(BLOCK),
+            PreparedRows::Products(_) => rows.min(n / 8).next_multiple_of(BLOCK),
             _ => rows,
         };
         rows.clamp(1, n.max(1))
@@ -166,24 +164,24 @@ impl<'a> Measured<'a> {
     /// How pairs are computed, in words.
     pub(super) fn how(&self) -> &'static str {
         match (&self.prepared, self.complete) {
-            (Prepared::Products(_), _) => "products of prepared rows, by the engine of pairs",
-            (Prepared::Moments(_), _) => {
+            (PreparedRows::Products(_), _) => "products of prepared rows, by the engine of pairs",
+            (PreparedRows::Moments(_), _) => {
                 "five sums over the common samples of each pair, in vectors"
             }
-            (Prepared::Ranks(_), _) => {
+            (PreparedRows::Ranks(_), _) => {
                 "ranks moved down by the samples that a pair lacks, products of integers in vectors"
             }
-            (Prepared::Concordance(_), _) => {
+            (PreparedRows::Concordance(_), _) => {
                 "bits of pairs of samples up to 512 samples, merge sorts beyond"
             }
-            (Prepared::Biweight(_), _) => "medians of the common samples of each pair",
-            (Prepared::Splines(_), _) => "joint weights of bins of each pair, in vectors",
+            (PreparedRows::Biweight(_), _) => "medians of the common samples of each pair",
+            (PreparedRows::Splines(_), _) => "joint weights of bins of each pair, in vectors",
         }
     }
     /// The question that the engine answers for a strip, where it does.
     pub(super) fn question(&self, strip: Range<usize>) -> Result<Option<(Problem, Data)>> {
         match &self.prepared {
-            Prepared::Products(x) => x.question(x, strip, self.rows.samples).map(Some),
+            PreparedRows::Products(x) => x.question(x, strip, self.rows.samples).map(Some),
             _ => Ok(None),
         }
     }
@@ -206,12 +204,7 @@ impl<'a> Measured<'a> {
         if self.tests && asked.permutations > 0 {
             self.permute(&mut strip)?;
         } else if self.tests && asked.measure != Measure::Kendall {
-            let both = strip.values.iter().zip(&strip.counts);
-            let evidence = both.map(|(value, count)| Evidence {
-                class: *count,
-                score: value.abs(),
-            });
-            strip.evidence = evidence.collect();
+            strip.evidence = by_value(&strip.values, &strip.counts);
         }
         Ok(strip)
     }
@@ -238,7 +231,7 @@ impl<'a> Measured<'a> {
         Ok(())
     }
     /// The values of the rows of a strip with rows of `other`.
-    fn values(&self, other: &Prepared, rows: Range<usize>) -> Result<Strip> {
+    fn values(&self, other: &PreparedRows, rows: Range<usize>) -> Result<Strip> {
         let (n, samples) = (self.rows.rows(), self.rows.samples);
         let width = n - rows.start;
         let mut strip = Strip {
@@ -247,7 +240,7 @@ impl<'a> Measured<'a> {
             counts: vec![samples as u32; rows.len() * width],
             ..Strip::default()
         };
-        if let (Prepared::Products(x), Prepared::Products(y)) = (&self.prepared, other) {
+        if let (PreparedRows::Products(x), PreparedRows::Products(y)) = (&self.prepared, other) {
             strip.values = x.values(y, rows, samples, self.options)?;
             return Ok(strip);
         }
@@ -255,67 +248,59 @@ impl<'a> Measured<'a> {
         if self.asked.measure == Measure::Kendall {
             strip.evidence = vec![Evidence::default(); rows.len() * width];
         }
-        let kendall = strip.evidence.len();
-        let mut none = vec![];
-        within(self.options.threads, || {
-            let evidence: Vec<&mut [Evidence]> = match kendall {
-                0 => {
-                    none.resize_with(rows.len(), Default::default);
-                    none.iter_mut()
-                        .map(|v: &mut Vec<Evidence>| v.as_mut_slice())
-                        .collect()
-                }
-                _ => strip.evidence.chunks_mut(width).collect(),
-            };
-            rows.into_par_iter()
-                .zip(strip.values.par_chunks_mut(width))
-                .zip(strip.counts.par_chunks_mut(width))
-                .zip(evidence)
-                .for_each(|(((row, values), counts), evidence)| {
-                    let from = (row - (n - width) + 1).min(width);
-                    let line = Line {
-                        row,
-                        others: row + 1..n,
-                    };
-                    let out = Values {
-                        values: &mut values[from..],
-                        counts: &mut counts[from..],
-                    };
-                    let later = if evidence.is_empty() {
-                        &mut []
-                    } else {
-                        &mut evidence[from..]
-                    };
-                    self.line(other, line, out, later);
-                });
-        })?;
+        within(self.options.threads, || self.fill(other, &mut strip))?;
         Ok(strip)
     }
+    /// Computes the pairs of a strip, a row at a time on any thread.
+    fn fill(&self, other: &PreparedRows, strip: &mut Strip) {
+        let n = self.rows.rows();
+        let (first, width) = (strip.rows.start, strip.width);
+        let evidence = strip.evidence.chunks_mut(width).map(Some);
+        let evidence: Vec<Option<&mut [Evidence]>> = evidence
+            .chain(std::iter::repeat_with(|| None))
+            .take(strip.rows.len())
+            .collect();
+        let values = strip.values.par_chunks_mut(width);
+        let numbers = values.zip(strip.counts.par_chunks_mut(width)).zip(evidence);
+        let rows = strip.rows.clone().into_par_iter();
+        rows.zip(numbers)
+            .for_each(|(row, ((values, counts), evidence))| {
+                let from = row + 1 - first;
+                let (values, counts) = (&mut values[from..], &mut counts[from..]);
+                let line = Line {
+                    row,
+                    others: row + 1..n,
+                };
+                let later = evidence.map_or(&mut [][..], |evidence| &mut evidence[from..]);
+                self.line(other, line, Values { values, counts }, later);
+            });
+    }
     /// The values of one row with later ones.
-    fn line(&self, other: &Prepared, line: Line, out: Values<'_>, evidence: &mut [Evidence]) {
+    fn line(&self, other: &PreparedRows, line: Line, out: Values<'_>, evidence: &mut [Evidence]) {
         match (&self.prepared, other) {
-            (Prepared::Moments(x), Prepared::Moments(y)) => x.correlate(self.isa, line, y, out),
-            (Prepared::Ranks(x), Prepared::Ranks(y)) => x.correlate(self.isa, line, y, out),
-            (Prepared::Biweight(x), Prepared::Biweight(y)) => x.correlate(line, y, out),
-            (Prepared::Splines(x), Prepared::Splines(y)) => x.inform(self.isa, line, y, out),
-            (Prepared::Concordance(x), Prepared::Concordance(y)) => {
-                let mut found = vec![Balance::default(); line.others.len()];
-                x.balance(self.isa, line.clone(), y, &mut found);
-                for (at, balance) in found.iter().enumerate() {
-                    out.counts[at] = balance.count;
-                    out.values[at] = tau(balance);
-                    let rows = [line.row, line.others.start + at];
-                    evidence[at] = Tails::kendall(balance, || {
-                        [(x, y, rows), (y, x, [rows[1], rows[0]])].map(|(a, b, [row, other])| {
-                            let lacks = !a.within(row, b, other);
-                            a.tie_sums(row, lacks.then_some((b, other)))
-                        })
-                    });
-                }
+            (PreparedRows::Moments(x), PreparedRows::Moments(y)) => {
+                x.correlate(self.isa, line, y, out)
+            }
+            (PreparedRows::Ranks(x), PreparedRows::Ranks(y)) => x.correlate(self.isa, line, y, out),
+            (PreparedRows::Biweight(x), PreparedRows::Biweight(y)) => x.correlate(line, y, out),
+            (PreparedRows::Splines(x), PreparedRows::Splines(y)) => {
+                x.inform(self.isa, line, y, out)
+            }
+            (PreparedRows::Concordance(x), PreparedRows::Concordance(y)) => {
+                concordances([x, y], self.isa, line, out, evidence);
             }
             _ => {}
         }
     }
+}
+
+/// Evidence that is the value itself, by common samples.
+fn by_value(values: &[f64], counts: &[u32]) -> Vec<Evidence> {
+    let one = |(value, count): (&f64, &u32)| Evidence {
+        class: *count,
+        score: value.abs(),
+    };
+    values.iter().zip(counts).map(one).collect()
 }
 
 /// Ends where a stop is asked.
@@ -326,6 +311,29 @@ pub(super) fn stop(options: &Options<'_>) -> Result<()> {
     match asked {
         true => Err(Error::new(zipfold_core::Blame::Interrupted, "interrupted")),
         false => Ok(()),
+    }
+}
+
+/// Kendall's tau of one row with later ones, and the evidence of each pair.
+fn concordances(
+    [x, y]: [&ConcordanceRows; 2],
+    isa: Isa,
+    line: Line,
+    out: Values<'_>,
+    evidence: &mut [Evidence],
+) {
+    let mut found = vec![Balance::default(); line.others.len()];
+    x.balance(isa, line.clone(), y, &mut found);
+    for (at, balance) in found.iter().enumerate() {
+        out.counts[at] = balance.count;
+        out.values[at] = tau(balance);
+        let (row, other) = (line.row, line.others.start + at);
+        let ties = |[a, b]: [&ConcordanceRows; 2], row: usize, other: usize| {
+            let lacks = !a.within(row, b, other);
+            a.tie_sums(row, lacks.then_some((b, other)))
+        };
+        let both = || [ties([x, y], row, other), ties([y, x], other, row)];
+        evidence[at] = Tails::kendall(balance, both);
     }
 }
 
@@ -341,15 +349,15 @@ fn prepared(
     samples: usize,
     complete: bool,
     values: &[f64],
-) -> Result<Prepared> {
+) -> Result<PreparedRows> {
     Ok(match (asked.measure, complete) {
-        (Measure::Pearson, true) => Prepared::Products(Products::centred(values, samples)),
-        (Measure::Spearman, true) => Prepared::Products(Products::ranked(values, samples)),
+        (Measure::Pearson, true) => PreparedRows::Products(Products::centred(values, samples)),
+        (Measure::Spearman, true) => PreparedRows::Products(Products::ranked(values, samples)),
         (Measure::Bicor, true) => {
             let weighed = BiweightRows::new(values, samples);
-            Prepared::Products(Products::of_length_one(weighed.weighed().to_vec(), samples))
+            PreparedRows::Products(Products::of_length_one(weighed.weighed().to_vec(), samples))
         }
-        (Measure::Pearson, false) => Prepared::Moments(MomentRows::new(values, samples)),
+        (Measure::Pearson, false) => PreparedRows::Moments(MomentRows::new(values, samples)),
         (Measure::Spearman, false) => {
             if samples > RankRows::MOST {
                 let what = format!(
@@ -360,12 +368,12 @@ fn prepared(
                     .at_place(Opt::Measure)
                     .remedy("complete rows, or fewer samples"));
             }
-            Prepared::Ranks(RankRows::new(values, samples))
+            PreparedRows::Ranks(RankRows::new(values, samples))
         }
-        (Measure::Bicor, false) => Prepared::Biweight(BiweightRows::new(values, samples)),
-        (Measure::Kendall, _) => Prepared::Concordance(ConcordanceRows::new(values, samples)),
+        (Measure::Bicor, false) => PreparedRows::Biweight(BiweightRows::new(values, samples)),
+        (Measure::Kendall, _) => PreparedRows::Concordance(ConcordanceRows::new(values, samples)),
         (Measure::Mi, _) => {
-            Prepared::Splines(SplineRows::new(values, samples, asked.bins, asked.order))
+            PreparedRows::Splines(SplineRows::new(values, samples, asked.bins, asked.order))
         }
     })
 }

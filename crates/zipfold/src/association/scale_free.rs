@@ -79,45 +79,41 @@ impl Connectivity {
 fn fit(power: f64, mut k: Vec<f64>) -> ScaleFree {
     k.sort_by(f64::total_cmp);
     let n = k.len();
-    let (Some(least), Some(largest)) = (k.first().copied(), k.last().copied()) else {
-        return ScaleFree {
-            power,
-            r2: f64::NAN,
-            slope: f64::NAN,
-            mean: f64::NAN,
-            median: f64::NAN,
-            largest: f64::NAN,
-        };
-    };
-    let width = (largest - least) / BINS as f64;
-    let edge = |bin: usize| least + width * bin as f64;
-    let mut points = vec![];
-    for bin in 0..BINS {
-        // Bins have their upper edge and not their lower one; the first has both.
-        let from = match bin {
-            0 => 0,
-            _ => k.partition_point(|v| *v <= edge(bin)),
-        };
-        let to = match bin + 1 == BINS {
-            true => n,
-            false => k.partition_point(|v| *v <= edge(bin + 1)),
-        };
-        let some = &k[from..to.max(from)];
-        let mean = some.iter().sum::<f64>() / some.len() as f64;
-        let middle = 0.5 * (edge(bin) + edge(bin + 1));
-        let place = if mean > 0.0 { mean } else { middle };
-        let share = some.len() as f64 / n as f64;
-        points.push((log10(place), log10(share + 1e-9)));
-    }
-    let (r2, slope) = line(&points);
+    let (r2, slope) = line(&points(&k));
+    let middle = |at: usize| k.get(at).copied().unwrap_or(f64::NAN);
     ScaleFree {
         power,
         r2: -slope.signum() * r2,
         slope,
         mean: k.iter().sum::<f64>() / n as f64,
-        median: 0.5 * (k[(n - 1) / 2] + k[n / 2]),
-        largest,
+        median: 0.5 * (middle(n.saturating_sub(1) / 2) + middle(n / 2)),
+        largest: middle(n.saturating_sub(1)),
     }
+}
+
+/// Logarithms of the mean connectivity of each bin, and of the share of rows in it, of ascending
+/// connectivities.
+fn points(k: &[f64]) -> Vec<(f64, f64)> {
+    let (Some(least), Some(largest)) = (k.first(), k.last()) else {
+        return vec![];
+    };
+    let width = (largest - least) / BINS as f64;
+    let edge = |bin: usize| least + width * bin as f64;
+    // Bins have their upper edge and not their lower one; the first has both.
+    let place = |bin: usize| match bin {
+        0 => 0,
+        BINS => k.len(),
+        _ => k.partition_point(|v| *v <= edge(bin)),
+    };
+    let point = |bin: usize| {
+        let some = &k[place(bin)..place(bin + 1).max(place(bin))];
+        let mean = some.iter().sum::<f64>() / some.len() as f64;
+        let middle = 0.5 * (edge(bin) + edge(bin + 1));
+        let share = some.len() as f64 / k.len() as f64;
+        let at = if mean > 0.0 { mean } else { middle };
+        (log10(at), log10(share + 1e-9))
+    };
+    (0..BINS).map(point).collect()
 }
 
 /// R² and the slope of a line through points.

@@ -47,36 +47,43 @@ impl Association {
         let measured = Measured::new(self, rows, self.orders(rows.samples), options)?;
         let _strip = budget.reserve(3 * measured.bytes(), "a strip of values of pairs")?;
         let tails = Tails::new(self, rows.samples);
-        let powers = self.all_powers();
-        let mut connected = Connectivity::new(n, &powers, self.sign);
-        let mut sweeps = Sweeps {
-            measured: &measured,
-            rows: n,
-            options,
-            visited: 0,
-            tested: 0,
-            only: None,
-        };
+        let mut sweeps = Sweeps::new(&measured, n, options);
         let bound = match (&tails, self.fdr) {
-            (Some(tails), Some(rate)) => {
-                let mut tally = Tally::new(tails);
-                let threads = within(options.threads, rayon::current_num_threads)?;
-                let _held = budget.reserve(tally.bytes(threads), "counts by evidence")?;
-                sweeps.each("rate", &mut |strip| {
-                    tally.add(strip);
-                    Ok(())
-                })?;
-                Some(within(options.threads, || tally.bound(rate))?)
-            }
+            (Some(tails), Some(rate)) => Some(sweeps.bound(tails, rate)?),
             _ => None,
         };
+        let (pairs, fits) = self.kept(&mut sweeps, bound.as_ref())?;
+        let power = self.chosen_power(&fits, options);
+        within(options.threads, || {
+            let mut swept = Swept {
+                p: tails.as_ref().map(|tails| p_values(tails, &pairs)),
+                q: None,
+                pairs,
+                fits,
+                power,
+                tested: sweeps.tested,
+                visited: sweeps.visited,
+            };
+            self.choose(&mut swept, bound.as_ref(), n);
+            swept
+        })
+    }
+    /// The pairs that the last sweep keeps, and the fits of powers.
+    fn kept(
+        &self,
+        sweeps: &mut Sweeps<'_>,
+        bound: Option<&Bound>,
+    ) -> Result<(Vec<Pair>, Vec<ScaleFree>)> {
+        let (n, budget) = (sweeps.rows, &sweeps.options.budget);
+        let powers = self.all_powers();
+        let mut connected = Connectivity::new(n, &powers, self.sign);
         let mut kept = Keeping {
             asked: self,
-            bound: bound.as_ref(),
+            bound,
             all: Collected::new(budget),
             best: None,
         };
-        let _best = match (self.top, &bound) {
+        let _best = match (self.top, bound) {
             (Some(most), None) => {
                 kept.best = Some(Best::new(n, most));
                 Some(budget.reserve(Best::bytes(n, most), "the best edges of each row")?)
@@ -89,27 +96,12 @@ impl Association {
             }
             kept.add(strip)
         })?;
-        let (tested, visited) = (sweeps.tested, sweeps.visited);
-        let pairs = kept.pairs();
         let fits = if powers.is_empty() {
             vec![]
         } else {
             connected.fits()
         };
-        let power = self.chosen_power(&fits, options);
-        within(options.threads, || {
-            let mut swept = Swept {
-                p: tails.as_ref().map(|tails| p_values(tails, &pairs)),
-                q: None,
-                pairs,
-                fits,
-                power,
-                tested,
-                visited,
-            };
-            self.choose(&mut swept, bound.as_ref(), n);
-            swept
-        })
+        Ok((kept.pairs(), fits))
     }
     fn chosen_power(&self, fits: &[ScaleFree], options: &Options<'_>) -> Option<f64> {
         match self.power? {
@@ -222,7 +214,29 @@ pub(super) struct Sweeps<'a> {
     pub(super) only: Option<Strip>,
 }
 
-impl Sweeps<'_> {
+impl<'a> Sweeps<'a> {
+    pub(super) fn new(measured: &'a Measured<'a>, rows: usize, options: &'a Options<'a>) -> Self {
+        Sweeps {
+            measured,
+            rows,
+            options,
+            visited: 0,
+            tested: 0,
+            only: None,
+        }
+    }
+    /// What may be a discovery.
+    fn bound(&mut self, tails: &Tails, rate: f64) -> Result<Bound> {
+        let threads = self.options.threads;
+        let mut tally = Tally::new(tails);
+        let bytes = tally.bytes(within(threads, rayon::current_num_threads)?);
+        let _held = self.options.budget.reserve(bytes, "counts by evidence")?;
+        self.each("rate", &mut |strip| {
+            tally.add(strip);
+            Ok(())
+        })?;
+        within(threads, || tally.bound(rate))
+    }
     /// Hands over all strips, in order.
     pub(super) fn each(
         &mut self,
@@ -235,23 +249,17 @@ impl Sweeps<'_> {
         for first in (0..n).step_by(height) {
             stop(self.options)?;
             let rows = first..(first + height).min(n);
-            let known = self.only.take();
-            let computed = known.is_none();
-            let strip = match known {
+            let strip = match self.only.take() {
                 Some(strip) => strip,
-                None => self.measured.strip(rows.clone())?,
+                None => {
+                    self.visited += pairs(n - rows.start) - pairs(n - rows.end);
+                    self.measured.strip(rows.clone())?
+                }
             };
             within(self.options.threads, || visit(&strip))??;
-            let tested = |row| strip.row(row).count() as u64;
-            self.tested += within(self.options.threads, || {
-                use rayon::prelude::*;
-                rows.clone().into_par_iter().map(tested).sum::<u64>()
-            })?;
-            let seen = pairs(n) - pairs(n - rows.end);
-            if computed {
-                self.visited += seen - (pairs(n) - pairs(n - rows.start));
-            }
+            self.tested += within(self.options.threads, || strip.tested())?;
             if let Some(tell) = self.options.progress {
+                let seen = pairs(n) - pairs(n - rows.end);
                 tell(Progress::new(phase, [seen, pairs(n), 0]));
             }
             self.only = (height >= n).then_some(strip);

@@ -11,7 +11,6 @@
 //! A sweep needs the score alone: p is computed for edges, and for the bounds of bins of scores.
 
 use super::asked::{Association, Measure};
-use super::measures::Evidence;
 use zipfold_core::number::{erfc, pow};
 use zipfold_cpu::kernels::pairwise::{Balance, TieSums};
 
@@ -20,12 +19,19 @@ const EXACT: u32 = 33;
 /// A normal score beyond which p is below the least number.
 const FAR: f64 = 40.0;
 
-/// p-values of evidence.
-pub(super) struct Tails {
-    kind: Kind,
+/// What a p-value is a function of: it falls as the score grows, within a class.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Evidence {
+    pub(super) class: u32,
+    pub(super) score: f64,
 }
 
-enum Kind {
+/// p-values of evidence.
+pub(super) struct Tails {
+    kind: Distribution,
+}
+
+enum Distribution {
     /// By class, 1 / B((n − 2) / 2, 1 / 2).
     Student(Vec<f64>),
     /// By class, the probability of at most as many exchanges.
@@ -41,41 +47,43 @@ impl Tails {
             (0, Measure::Mi) => return None,
             (0, Measure::Kendall) => {
                 let most = EXACT.min(samples as u32) as usize;
-                Kind::Kendall((0..=most).map(at_most).collect())
+                Distribution::Kendall((0..=most).map(at_most).collect())
             }
             (0, _) => {
                 let one = |n: usize| one_over_beta((n.max(3) - 2) as f64 / 2.0);
-                Kind::Student((0..=samples).map(one).collect())
+                Distribution::Student((0..=samples).map(one).collect())
             }
-            (count, _) => Kind::Drawn(count),
+            (count, _) => Distribution::Drawn(count),
         };
         Some(Tails { kind })
     }
     /// Number of classes.
     pub(super) fn classes(&self) -> usize {
         match &self.kind {
-            Kind::Student(betas) => betas.len(),
-            Kind::Kendall(exact) => exact.len(),
-            Kind::Drawn(_) => 1,
+            Distribution::Student(betas) => betas.len(),
+            Distribution::Kendall(exact) => exact.len(),
+            Distribution::Drawn(_) => 1,
         }
     }
     /// The largest score of a class; where scores have none, one whose p is 0.
     pub(super) fn span(&self, class: u32) -> f64 {
         match &self.kind {
-            Kind::Student(_) => 1.0,
-            Kind::Kendall(_) if class > 0 => pairs(class).max(1.0),
-            Kind::Kendall(_) => FAR,
-            Kind::Drawn(count) => *count as f64,
+            Distribution::Student(_) => 1.0,
+            Distribution::Kendall(_) if class > 0 => pairs(class).max(1.0),
+            Distribution::Kendall(_) => FAR,
+            Distribution::Drawn(count) => *count as f64,
         }
     }
     /// The p-value of evidence.
     pub(super) fn p(&self, evidence: Evidence) -> f64 {
         let Evidence { class, score } = evidence;
         match &self.kind {
-            Kind::Student(_) if class < 3 => 1.0,
-            Kind::Student(betas) => student(class, score.min(1.0), betas[class as usize]),
-            Kind::Kendall(_) if class == 0 => erfc(score / std::f64::consts::SQRT_2).min(1.0),
-            Kind::Kendall(exact) => {
+            Distribution::Student(_) if class < 3 => 1.0,
+            Distribution::Student(betas) => student(class, score.min(1.0), betas[class as usize]),
+            Distribution::Kendall(_) if class == 0 => {
+                erfc(score / std::f64::consts::SQRT_2).min(1.0)
+            }
+            Distribution::Kendall(exact) => {
                 // Of the fewer: discordant pairs, or concordant ones.
                 let fewer = ((pairs(class) - score.ceil()) / 2.0).floor();
                 let below = &exact[class as usize];
@@ -85,7 +93,7 @@ impl Tails {
                     false => (2.0 * below[(fewer as usize).min(below.len() - 1)]).min(1.0),
                 }
             }
-            Kind::Drawn(count) => {
+            Distribution::Drawn(count) => {
                 let reached = (*count as f64 - score).max(0.0);
                 (reached + 1.0) / (*count as f64 + 1.0)
             }

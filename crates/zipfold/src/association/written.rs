@@ -78,31 +78,32 @@ impl AssociationNetwork {
         let edges = &self.edges;
         let values = edges.weights.as_ref().unwrap_or(&edges.values);
         let n = self.names.rows();
-        let mut starts = vec![0i64; n + 1];
-        for row in edges.i.iter().chain(&edges.j) {
-            starts[*row as usize + 1] += 1;
-        }
-        for row in 0..n {
-            starts[row + 1] += starts[row];
-        }
-        // Edges ascend: the earlier rows of a row come in order, then the later ones.
-        let mut next = starts.clone();
-        let (mut places, mut data) = (vec![0i64; 2 * values.len()], vec![0.0; 2 * values.len()]);
+        let degrees = self.degrees();
+        let mut starts = vec![0i64];
+        starts.extend(degrees.iter().scan(0, |sum, degree| {
+            *sum += *degree as i64;
+            Some(*sum)
+        }));
+        let (places, data) = self.both_ways(values, &starts);
+        let values = Some(Column::F64(&data));
+        write_sparse(path, [n, n], (&starts, &places), values, options)
+    }
+    /// The columns of each row, ascending, and their values.
+    fn both_ways(&self, values: &[f64], starts: &[i64]) -> (Vec<i64>, Vec<f64>) {
+        let edges = &self.edges;
+        let mut next = starts.to_vec();
+        let mut places = vec![0i64; 2 * values.len()];
+        let mut data = vec![0.0; 2 * values.len()];
         let mut put = |row: i64, other: i64, value: f64| {
             let at = next[row as usize] as usize;
             (places[at], data[at]) = (other, value);
             next[row as usize] += 1;
         };
+        // Edges ascend: the earlier rows of a row come in order, then the later ones.
         let all = || edges.i.iter().zip(&edges.j).zip(values);
         all().for_each(|((i, j), value)| put(*j, *i, *value));
         all().for_each(|((i, j), value)| put(*i, *j, *value));
-        write_sparse(
-            path,
-            [n, n],
-            (&starts, &places),
-            Some(Column::F64(&data)),
-            options,
-        )
+        (places, data)
     }
     /// The graph as GraphML.
     #[must_use]

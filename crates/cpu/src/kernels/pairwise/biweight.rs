@@ -27,7 +27,7 @@ pub struct BiweightRows {
 
 /// Memory of a walk.
 #[derive(Default)]
-struct Walk {
+struct MedianWalk {
     /// Common samples in ascending order of the row.
     sorted: Vec<(f64, u32)>,
     weighed: Vec<f64>,
@@ -52,7 +52,7 @@ impl BiweightRows {
             presence: Presence::new(values, samples),
             samples,
         };
-        let mut walk = Walk::default();
+        let mut walk = MedianWalk::default();
         for row in 0..values.len() / samples.max(1) {
             walk.weigh(&rows, row, rows.presence.row(row));
             rows.weighed.extend(&walk.weighed);
@@ -66,7 +66,7 @@ impl BiweightRows {
     /// Midcorrelations of a line of pairs.
     pub fn correlate(&self, line: Line, other: &BiweightRows, out: Values<'_>) {
         let (x, y, row) = (self, other, line.row);
-        let mut walks = [Walk::default(), Walk::default()];
+        let mut walks = [MedianWalk::default(), MedianWalk::default()];
         for (at, other) in line.others.enumerate() {
             out.counts[at] = x.presence.common(row, &y.presence, other);
             let [walk_x, walk_y] = &mut walks;
@@ -77,7 +77,7 @@ impl BiweightRows {
     }
 }
 
-impl Walk {
+impl MedianWalk {
     /// a of `row` over the samples of `others`.
     fn weighed<'a>(&'a mut self, rows: &'a BiweightRows, row: usize, others: &[u64]) -> &'a [f64] {
         if within(rows.presence.row(row), others) {

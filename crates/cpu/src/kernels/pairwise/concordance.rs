@@ -26,7 +26,7 @@ pub struct Balance {
     pub count: u32,
     /// Concordant less discordant pairs of samples.
     pub difference: i64,
-    /// Pairs of samples that differ in x, and those that differ in y.
+    /// Pairs of samples that differ in x, and in y.
     pub untied: [u64; 2],
 }
 
@@ -101,7 +101,7 @@ impl ConcordanceRows {
         match (&x.bits, &y.bits) {
             (Some(bits_x), Some(bits_y)) => f64::dispatch(
                 isa,
-                Count {
+                CountBits {
                     rows: [x, y],
                     bits: [bits_x, bits_y],
                     line,
@@ -109,7 +109,7 @@ impl ConcordanceRows {
                 },
             ),
             _ => {
-                let mut sorted = Sorted::default();
+                let mut sorted = Exchanged::default();
                 for (at, other) in line.others.enumerate() {
                     out[at] = sorted.balance(x, line.row, y, other);
                 }
@@ -180,14 +180,14 @@ impl Bits {
     }
 }
 
-struct Count<'a> {
+struct CountBits<'a> {
     rows: [&'a ConcordanceRows; 2],
     bits: [&'a Bits; 2],
     line: Line,
     out: &'a mut [Balance],
 }
 
-impl Kernel<f64> for Count<'_> {
+impl Kernel<f64> for CountBits<'_> {
     type Output = ();
     #[inline(always)]
     fn run<S: Lanes<f64>>(self, _: S) {
@@ -204,7 +204,7 @@ impl Kernel<f64> for Count<'_> {
     }
 }
 
-/// Concordant less discordant pairs of samples, and those that differ in x and in y.
+/// Concordant less discordant pairs of samples, and pairs that differ in x and in y.
 #[inline(always)]
 fn counted([gx, lx, both_x]: [&[u64]; 3], [gy, ly, both_y]: [&[u64]; 3]) -> (i64, [u64; 2]) {
     let (mut more, mut less, mut untied_x, mut untied_y) = (0u64, 0u64, 0u64, 0u64);
@@ -225,13 +225,13 @@ fn counted([gx, lx, both_x]: [&[u64]; 3], [gy, ly, both_y]: [&[u64]; 3]) -> (i64
 
 /// Knight's method, with its memory.
 #[derive(Default)]
-struct Sorted {
+struct Exchanged {
     pairs: Vec<(i32, i32)>,
     seconds: Vec<i32>,
     spare: Vec<i32>,
 }
 
-impl Sorted {
+impl Exchanged {
     fn balance(
         &mut self,
         x: &ConcordanceRows,
@@ -244,7 +244,7 @@ impl Sorted {
         let order = &x.order[row * x.samples..][..x.samples];
         let common = order.iter().map(|s| (a[*s as usize], b[*s as usize]));
         self.pairs.extend(common.filter(|(a, b)| *a > 0 && *b > 0));
-        // Sorted by x already: equal ones are put in the order of y.
+        // Exchanged by x already: equal ones are put in the order of y.
         for tie in self.pairs.chunk_by_mut(|p, q| p.0 == q.0) {
             tie.sort_unstable_by_key(|p| p.1);
         }

@@ -73,8 +73,8 @@ impl RankRows {
     pub fn correlate(&self, isa: Isa, line: Line, other: &RankRows, out: Values<'_>) {
         let (x, y) = (self, other);
         match self.samples <= SHORT {
-            true => f64::dispatch(isa, Correlate::<false> { x, y, line, out }),
-            false => f64::dispatch(isa, Correlate::<true> { x, y, line, out }),
+            true => f64::dispatch(isa, CorrelateRanks::<false> { x, y, line, out }),
+            false => f64::dispatch(isa, CorrelateRanks::<true> { x, y, line, out }),
         }
     }
     #[inline(always)]
@@ -153,14 +153,14 @@ pub(super) fn doubled_ranks(row: &[f64]) -> Vec<i32> {
     out
 }
 
-struct Correlate<'a, const LONG: bool> {
+struct CorrelateRanks<'a, const LONG: bool> {
     x: &'a RankRows,
     y: &'a RankRows,
     line: Line,
     out: Values<'a>,
 }
 
-impl<const LONG: bool> Kernel<f64> for Correlate<'_, LONG> {
+impl<const LONG: bool> Kernel<f64> for CorrelateRanks<'_, LONG> {
     type Output = ();
     #[inline(always)]
     fn run<S: Lanes<f64>>(self, _: S) {

@@ -122,7 +122,7 @@ impl SplineRows {
     pub fn inform(&self, isa: Isa, line: Line, other: &SplineRows, out: Values<'_>) {
         let (first, row) = (line.others.start, line.row);
         let Shape { bins, .. } = self.shape;
-        let mut sums = Sums {
+        let mut sums = JointSums {
             joint: vec![[0.0; LANES]; bins * self.shape.parts()],
             columns: vec![[0.0; LANES]; self.shape.parts()],
             flat: vec![0.0; bins * bins + 2 * bins],
@@ -140,8 +140,8 @@ impl SplineRows {
             }
         }
     }
-    /// Sums of products of weights.
-    fn joint(&self, isa: Isa, pair: [usize; 2], other: &SplineRows, out: &mut Sums) {
+    /// JointSums of products of weights.
+    fn joint(&self, isa: Isa, pair: [usize; 2], other: &SplineRows, out: &mut JointSums) {
         macro_rules! order {
             ($($order:literal),+) => {
                 match self.shape.order {
@@ -154,8 +154,8 @@ impl SplineRows {
     }
 }
 
-/// Sums of products of weights, over the common samples of a pair.
-struct Sums {
+/// JointSums of products of weights, over the common samples of a pair.
+struct JointSums {
     /// Rows of bins of x, in lanes of bins of y.
     joint: Vec<[f64; LANES]>,
     columns: Vec<[f64; LANES]>,
@@ -189,7 +189,7 @@ struct Joint<'a, const ORDER: usize> {
     x: &'a SplineRows,
     y: &'a SplineRows,
     pair: [usize; 2],
-    out: &'a mut Sums,
+    out: &'a mut JointSums,
 }
 
 impl<const ORDER: usize> Kernel<f64> for Joint<'_, ORDER> {
@@ -229,9 +229,9 @@ impl<const ORDER: usize> Kernel<f64> for Joint<'_, ORDER> {
     }
 }
 
-/// Sums by bin of x and by bin of y, and all sums without gaps.
+/// JointSums by bin of x and by bin of y, and all sums without gaps.
 #[inline(always)]
-fn flatten(sums: &mut Sums, Shape { bins, order: _ }: Shape) {
+fn flatten(sums: &mut JointSums, Shape { bins, order: _ }: Shape) {
     let parts = bins.div_ceil(LANES);
     let (joint, margins) = sums.flat.split_at_mut(bins * bins);
     let (rows, columns) = margins.split_at_mut(bins);
