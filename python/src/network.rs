@@ -119,10 +119,13 @@ fn arrays(py: Python<'_>, network: AssociationNetwork) -> PyResult<Bound<'_, PyD
     Ok(out)
 }
 
+/// A number of a fit, and its name.
+type FitColumn = (&'static str, fn(&ScaleFree) -> f64);
+
 /// The fits of powers, by name.
 fn fits<'py>(py: Python<'py>, all: &[ScaleFree]) -> PyResult<Bound<'py, PyDict>> {
     let fits = PyDict::new(py);
-    let columns: [(&str, fn(&ScaleFree) -> f64); 6] = [
+    let columns: [FitColumn; 6] = [
         ("power", |fit| fit.power),
         ("r2", |fit| fit.r2),
         ("slope", |fit| fit.slope),

@@ -133,7 +133,7 @@ impl Association {
             ..self.clone()
         };
         let measured = Measured::new(&plain, rows, vec![], options)?;
-        let _strip = budget.reserve(3 * measured.bytes(), "a strip of values of pairs")?;
+        let _strip = budget.reserve(2 * measured.bytes(), "a strip of values of pairs")?;
         let mut sweeps = Sweeps::new(&measured, n, options);
         let own = if self.measure.is_correlation() {
             own

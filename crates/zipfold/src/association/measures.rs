@@ -24,7 +24,7 @@ use zipfold_cpu::pairs::reductions::isa as isa_of_plan;
 use zipfold_gpu::DeviceSelector;
 
 /// Bytes that the values of a strip aim at.
-const STRIP: usize = 48 << 20;
+const STRIP: usize = 64 << 20;
 /// Rows of a strip at least, where there are as many.
 const FEW: usize = 32;
 /// Rows that the engine computes together.
@@ -55,10 +55,12 @@ pub(super) struct Strip {
     pub(super) width: usize,
     /// NaN where a pair has no value.
     pub(super) values: Vec<f64>,
-    /// Common samples.
-    pub(super) counts: Vec<u32>,
-    /// What a p-value is of, where one is asked; see [`Tails`].
-    pub(super) evidence: Vec<Evidence>,
+    /// Samples of all rows.
+    samples: u32,
+    /// Common samples; none where no row lacks one.
+    counts: Vec<u32>,
+    /// What a p-value is of; none where that is the value itself, by common samples.
+    evidence: Vec<Evidence>,
 }
 
 /// A pair of a strip.
@@ -76,12 +78,17 @@ impl Strip {
     pub(super) fn pair(&self, i: usize, j: usize) -> Option<Pair> {
         let at = (i - self.rows.start) * self.width + (j - self.rows.start);
         let value = self.values[at];
+        let count = self.counts.get(at).copied().unwrap_or(self.samples);
+        let own = || Evidence {
+            class: count,
+            score: value.abs(),
+        };
         (!value.is_nan()).then(|| Pair {
             i,
             j,
             value,
-            count: self.counts[at],
-            evidence: self.evidence.get(at).copied().unwrap_or_default(),
+            count,
+            evidence: self.evidence.get(at).copied().unwrap_or_else(own),
         })
     }
     /// The pairs of row i with later rows.
@@ -114,7 +121,6 @@ pub(super) struct Measured<'a> {
     options: &'a Options<'a>,
     /// Orders of samples, one for each permutation.
     orders: Vec<Vec<usize>>,
-    tests: bool,
 }
 
 impl<'a> Measured<'a> {
@@ -142,14 +148,20 @@ impl<'a> Measured<'a> {
             isa: isa.unwrap_or_else(Isa::detect),
             options,
             orders,
-            tests: asked.measure.is_correlation() || asked.permutations > 0,
         })
+    }
+    /// Bytes of a pair: its value, its samples where they differ, its evidence where that is kept.
+    fn pair_bytes(&self) -> usize {
+        let by_pair = !matches!(self.prepared, PreparedRows::Products(_));
+        let counted = if by_pair { 4 } else { 0 };
+        let asked = self.asked;
+        let kept = asked.permutations > 0 || asked.measure == Measure::Kendall;
+        8 + counted + if kept { size_of::<Evidence>() } else { 0 }
     }
     /// Rows of a strip.
     pub(super) fn height(&self) -> usize {
         let n = self.rows.rows();
-        let bytes = n.max(1) * (if self.tests { 28 } else { 12 });
-        let rows = (STRIP / bytes).max(FEW);
+        let rows = (STRIP / (n.max(1) * self.pair_bytes())).max(FEW);
         let rows = match self.prepared {
             // The half of a strip's square that is below the diagonal is computed for nothing.
             PreparedRows::Products(_) => rows.min(n / 8).next_multiple_of(BLOCK),
@@ -159,7 +171,7 @@ impl<'a> Measured<'a> {
     }
     /// Bytes of a strip.
     pub(super) fn bytes(&self) -> u64 {
-        (self.height() * self.rows.rows()) as u64 * if self.tests { 28 } else { 12 }
+        (self.height() * self.rows.rows() * self.pair_bytes()) as u64
     }
     /// How pairs are computed, in words.
     pub(super) fn how(&self) -> &'static str {
@@ -198,13 +210,14 @@ impl<'a> Measured<'a> {
             }
         }
         let least = asked.min_periods as u32;
+        if strip.samples < least {
+            strip.values.fill(f64::NAN);
+        }
         let few = strip.values.iter_mut().zip(&strip.counts);
         few.filter(|(_, count)| **count < least)
             .for_each(|(value, _)| *value = f64::NAN);
-        if self.tests && asked.permutations > 0 {
+        if asked.permutations > 0 {
             self.permute(&mut strip)?;
-        } else if self.tests && asked.measure != Measure::Kendall {
-            strip.evidence = by_value(&strip.values, &strip.counts);
         }
         Ok(strip)
     }
@@ -237,7 +250,7 @@ impl<'a> Measured<'a> {
         let mut strip = Strip {
             width,
             rows: rows.clone(),
-            counts: vec![samples as u32; rows.len() * width],
+            samples: samples as u32,
             ..Strip::default()
         };
         if let (PreparedRows::Products(x), PreparedRows::Products(y)) = (&self.prepared, other) {
@@ -245,6 +258,7 @@ impl<'a> Measured<'a> {
             return Ok(strip);
         }
         strip.values = vec![f64::NAN; rows.len() * width];
+        strip.counts = vec![samples as u32; rows.len() * width];
         if self.asked.measure == Measure::Kendall {
             strip.evidence = vec![Evidence::default(); rows.len() * width];
         }
@@ -292,15 +306,6 @@ impl<'a> Measured<'a> {
             _ => {}
         }
     }
-}
-
-/// Evidence that is the value itself, by common samples.
-fn by_value(values: &[f64], counts: &[u32]) -> Vec<Evidence> {
-    let one = |(value, count): (&f64, &u32)| Evidence {
-        class: *count,
-        score: value.abs(),
-    };
-    values.iter().zip(counts).map(one).collect()
 }
 
 /// Ends where a stop is asked.
@@ -507,7 +512,7 @@ pub(super) fn products(problem: &Problem, data: &Data, options: &Options<'_>) ->
         budget: options.budget.clone(),
         overrides: options.overrides.clone(),
         stop: options.stop,
-        device: options.device.clone(),
+        device: options.device,
         warnings: options.warnings.clone(),
         ..Options::default()
     };

@@ -45,7 +45,7 @@ impl Association {
         let bytes = prepared_bytes(self, n, rows.samples);
         let _prepared = budget.reserve(bytes, "the rows prepared for the measure")?;
         let measured = Measured::new(self, rows, self.orders(rows.samples), options)?;
-        let _strip = budget.reserve(3 * measured.bytes(), "a strip of values of pairs")?;
+        let _strip = budget.reserve(2 * measured.bytes(), "a strip of values of pairs")?;
         let tails = Tails::new(self, rows.samples);
         let mut sweeps = Sweeps::new(&measured, n, options);
         let bound = match (&tails, self.fdr) {
