@@ -180,6 +180,17 @@ fn discoveries_are_those_of_a_sort_of_all_pairs() {
                 let q: Vec<f64> = wanted.iter().map(|(_, q)| *q).collect();
                 assert_eq!(found.edges.q.as_ref(), Some(&q));
                 assert_eq!(found.tested, all.tested);
+                // A threshold leaves out edges, and no discovery that ranks are counted from.
+                let large = Association {
+                    threshold: Some(0.4),
+                    ..with_rate.clone()
+                };
+                let large = network(&large, &table, 2).expect("a network");
+                let above = |at: &usize| found.edges.values[*at].abs() >= 0.4;
+                let above: Vec<usize> = (0..edges.len()).filter(above).collect();
+                let q: Vec<f64> = above.iter().map(|at| q[*at]).collect();
+                let i: Vec<i64> = above.iter().map(|at| found.edges.i[*at]).collect();
+                assert_eq!((large.edges.q, large.edges.i), (Some(q), i));
             }
         }
     }

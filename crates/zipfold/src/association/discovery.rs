@@ -4,7 +4,8 @@
 //! sweep 1   counts of pairs by class and bin of score; p falls with the score, so a bin has
 //!           p-values from p(upper edge) to p(lower edge)
 //! bound     bins by their least p, ascending; the last one with  least p · m / pairs so far ≤ rate
-//! sweep 2   p of the pairs in bins up to that one: sorted, q = min over later k of p(k) · m / k
+//! sweep 2   p of the pairs in bins up to that one: sorted, q = min over later k of p(k) · m / k; of
+//!           pairs below a threshold p alone is kept
 //! ```
 //!
 //! The bound leaves out no discovery. Let t be the largest p that is discovered, and b the last bin
@@ -149,18 +150,32 @@ impl Bound {
     }
 }
 
-/// The discoveries among `p`, which has all p-values up to the largest that is discovered, of
-/// `tested`: their places, ascending, and q-values.
-pub(super) fn discoveries(p: &[f64], tested: u64, rate: f64) -> Vec<(usize, f64)> {
-    let mut order: Vec<usize> = (0..p.len()).collect();
-    order.par_sort_unstable_by(|a, b| p[*a].total_cmp(&p[*b]).then(a.cmp(b)));
+/// The discoveries among the p-values `kept`, where `others` has those of all other pairs up to the
+/// largest that is discovered, of `tested`: their places, ascending, and q-values.
+pub(super) fn discoveries(
+    kept: &[f64],
+    others: Vec<f64>,
+    tested: u64,
+    rate: f64,
+) -> Vec<(usize, f64)> {
+    let mut all = others;
+    all.extend(kept);
+    all.par_sort_unstable_by(f64::total_cmp);
     let share = |rank: usize| (rank + 1) as f64 / tested as f64;
-    let last = (0..order.len()).rfind(|rank| p[order[*rank]] <= share(*rank) * rate);
+    let Some(last) = (0..all.len()).rfind(|rank| all[*rank] <= share(*rank) * rate) else {
+        return vec![];
+    };
+    let mut order: Vec<usize> = (0..kept.len()).collect();
+    order.retain(|at| kept[*at] <= all[last]);
+    order.par_sort_unstable_by(|a, b| kept[*a].total_cmp(&kept[*b]));
     let mut found = vec![];
     let mut q: f64 = 1.0;
-    for rank in (0..last.map_or(0, |last| last + 1)).rev() {
-        q = q.min(p[order[rank]] / share(rank));
-        found.push((order[rank], q));
+    for rank in (0..=last).rev() {
+        q = q.min(all[rank] / share(rank));
+        // Of equal p-values the last rank has the least q.
+        while let Some(at) = order.pop_if(|at| kept[*at] >= all[rank]) {
+            found.push((at, q));
+        }
     }
     found.par_sort_unstable_by_key(|(at, _)| *at);
     found
@@ -174,15 +189,21 @@ mod tests {
     fn discoveries_are_those_of_a_sort() {
         // statsmodels.stats.multitest.fdrcorrection
         let p = [0.01, 0.2, 0.03, 0.04, 0.04, 0.9];
-        let found = discoveries(&p, 6, 0.07);
+        let found = discoveries(&p, vec![], 6, 0.07);
         let wanted = [(0, 0.06), (2, 0.06), (3, 0.06), (4, 0.06)];
         for ((at, q), (place, value)) in found.iter().zip(wanted) {
             assert_eq!(*at, place);
             assert!((q - value).abs() < 1e-15, "{found:?}");
         }
         assert_eq!(found.len(), 4);
-        assert_eq!(discoveries(&p, 6, 0.05), []);
-        assert_eq!(discoveries(&[1.0, 1.0], 2, 1.0), [(0, 1.0), (1, 1.0)]);
-        assert_eq!(discoveries(&[], 0, 0.05), []);
+        assert_eq!(discoveries(&p, vec![], 6, 0.05), []);
+        let some = discoveries(&[0.04, 0.9, 0.01], vec![0.2, 0.03, 0.04], 6, 0.07);
+        assert_eq!(some.iter().map(|(at, _)| *at).collect::<Vec<_>>(), [0, 2]);
+        assert!(some.iter().all(|(_, q)| (q - 0.06).abs() < 1e-15));
+        assert_eq!(
+            discoveries(&[1.0, 1.0], vec![], 2, 1.0),
+            [(0, 1.0), (1, 1.0)]
+        );
+        assert_eq!(discoveries(&[], vec![], 0, 0.05), []);
     }
 }

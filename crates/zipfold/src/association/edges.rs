@@ -37,6 +37,39 @@ impl Collected {
     }
 }
 
+/// p-values of pairs that are no edges, which ranks are counted from.
+pub(super) struct Ranked {
+    pub(super) p: Vec<f64>,
+    tab: Tab,
+}
+
+impl Ranked {
+    pub(super) fn new(budget: &Budget) -> Self {
+        Ranked {
+            p: vec![],
+            tab: budget.tab("p-values of pairs below the threshold"),
+        }
+    }
+    /// Takes `p` of the pairs of a strip that have one.
+    pub(super) fn add(
+        &mut self,
+        strip: &Strip,
+        p: impl Fn(&Pair) -> Option<f64> + Sync,
+    ) -> Result<()> {
+        let rows: Vec<Vec<f64>> = strip
+            .rows
+            .clone()
+            .into_par_iter()
+            .map(|row| strip.row(row).filter_map(|pair| p(&pair)).collect())
+            .collect();
+        for row in rows {
+            self.tab.add(row.len() as u64 * 16)?;
+            self.p.extend(row);
+        }
+        Ok(())
+    }
+}
+
 /// The best pairs of each row: the largest values without their signs, equal ones by their rows.
 pub(super) struct Best {
     most: usize,

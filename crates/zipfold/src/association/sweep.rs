@@ -2,7 +2,7 @@
 
 use super::asked::{Association, Auto, PowerSpec};
 use super::discovery::{Bound, Tally, discoveries};
-use super::edges::{Best, Collected};
+use super::edges::{Best, Collected, Ranked};
 use super::expression::Expression;
 use super::measures::{Measured, Pair, Strip, prepared_bytes, stop};
 use super::prune::pruned;
@@ -52,7 +52,7 @@ impl Association {
             (Some(tails), Some(rate)) => Some(sweeps.bound(tails, rate)?),
             _ => None,
         };
-        let (pairs, fits) = self.kept(&mut sweeps, bound.as_ref())?;
+        let (pairs, ranked, fits) = self.kept(&mut sweeps, bound.as_ref(), tails.as_ref())?;
         let power = self.chosen_power(&fits, options);
         within(options.threads, || {
             let mut swept = Swept {
@@ -64,7 +64,7 @@ impl Association {
                 tested: sweeps.tested,
                 visited: sweeps.visited,
             };
-            self.choose(&mut swept, bound.as_ref(), n);
+            self.choose(&mut swept, bound.as_ref().zip(Some(ranked)), n);
             swept
         })
     }
@@ -73,14 +73,17 @@ impl Association {
         &self,
         sweeps: &mut Sweeps<'_>,
         bound: Option<&Bound>,
-    ) -> Result<(Vec<Pair>, Vec<ScaleFree>)> {
+        tails: Option<&Tails>,
+    ) -> Result<(Vec<Pair>, Vec<f64>, Vec<ScaleFree>)> {
         let (n, budget) = (sweeps.rows, &sweeps.options.budget);
         let powers = self.all_powers();
         let mut connected = Connectivity::new(n, &powers, self.sign);
         let mut kept = Keeping {
             asked: self,
             bound,
+            tails,
             all: Collected::new(budget),
+            ranked: Ranked::new(budget),
             best: None,
         };
         let _best = match (self.top, bound) {
@@ -101,7 +104,8 @@ impl Association {
         } else {
             connected.fits()
         };
-        Ok((kept.pairs(), fits))
+        let ranked = std::mem::take(&mut kept.ranked.p);
+        Ok((kept.pairs(), ranked, fits))
     }
     fn chosen_power(&self, fits: &[ScaleFree], options: &Options<'_>) -> Option<f64> {
         match self.power? {
@@ -118,15 +122,13 @@ impl Association {
         }
     }
     /// Leaves the edges that all conditions keep.
-    fn choose(&self, swept: &mut Swept, bound: Option<&Bound>, rows: usize) {
-        if let (Some(bound), Some(rate), Some(p)) = (bound, self.fdr, &swept.p) {
-            let found = discoveries(p, bound.tested, rate);
+    fn choose(&self, swept: &mut Swept, bound: Option<(&Bound, Vec<f64>)>, rows: usize) {
+        if let (Some((bound, others)), Some(rate), Some(p)) = (bound, self.fdr, &swept.p) {
+            let found = discoveries(p, others, bound.tested, rate);
             let places = || found.iter().map(|(at, _)| *at);
             swept.pairs = places().map(|at| swept.pairs[at]).collect();
             swept.p = Some(places().map(|at| p[at]).collect());
             swept.q = Some(found.iter().map(|(_, q)| *q).collect());
-            let least = self.threshold.unwrap_or(0.0);
-            swept.keep(&|pair| pair.value.abs() >= least);
             if let Some(most) = self.top {
                 let mut best = Best::new(rows, most);
                 best.add_all(&swept.pairs);
@@ -174,19 +176,24 @@ fn p_values(tails: &Tails, pairs: &[Pair]) -> Vec<f64> {
 struct Keeping<'a> {
     asked: &'a Association,
     bound: Option<&'a Bound>,
+    tails: Option<&'a Tails>,
     all: Collected,
+    ranked: Ranked,
     best: Option<Best>,
 }
 
 impl Keeping<'_> {
     fn add(&mut self, strip: &Strip) -> Result<()> {
-        // Of discoveries the rank counts, so smaller values go after it is known.
         let least = self.asked.threshold.unwrap_or(0.0);
         let bound = self.bound;
-        let keep = |pair: &Pair| match bound {
-            Some(bound) => bound.keeps(pair.evidence),
-            None => pair.value.abs() >= least,
-        };
+        let may_be = |pair: &Pair| bound.is_none_or(|bound| bound.keeps(pair.evidence));
+        let keep = |pair: &Pair| pair.value.abs() >= least && may_be(pair);
+        // Ranks count the discoveries below the threshold too.
+        if let (Some(tails), true) = (self.tails, bound.is_some() && least > 0.0) {
+            let counted = |pair: &Pair| pair.value.abs() < least && may_be(pair);
+            let p = |pair: &Pair| counted(pair).then(|| tails.p(pair.evidence));
+            self.ranked.add(strip, p)?;
+        }
         match &mut self.best {
             Some(best) => {
                 best.add(strip, keep);

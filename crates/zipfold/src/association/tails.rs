@@ -209,7 +209,8 @@ fn fraction(a: f64, b: f64, x: f64) -> f64 {
             change = c * d;
             h *= change;
         }
-        if (change - 1.0).abs() < 1e-16 {
+        // Two units in the last place: a change may stay one away from 1.
+        if (change - 1.0).abs() < 5e-16 {
             break;
         }
     }

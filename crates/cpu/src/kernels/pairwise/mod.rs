@@ -12,7 +12,7 @@
 //! ```
 //!
 //! The loops are plain Rust over fixed lanes, compiled for each instruction set. Integers are exact
-//! and sums of floats have eight lanes without fused operations, so all sets give the same bits.
+//! and sums of floats have eight lanes and say where a product is fused, so all sets give the same bits.
 
 mod biweight;
 mod concordance;

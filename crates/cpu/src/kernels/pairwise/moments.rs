@@ -129,9 +129,9 @@ fn sums(
             let b = y[lane] * has_x[lane];
             all[0][lane] += a;
             all[1][lane] += b;
-            all[2][lane] += a * a;
-            all[3][lane] += b * b;
-            all[4][lane] += a * b;
+            all[2][lane] = a.mul_add(a, all[2][lane]);
+            all[3][lane] = b.mul_add(b, all[3][lane]);
+            all[4][lane] = a.mul_add(b, all[4][lane]);
         }
     }
     [0, 1, 2, 3, 4].map(|k| total(&all[k]))

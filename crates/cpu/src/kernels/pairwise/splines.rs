@@ -126,6 +126,7 @@ impl SplineRows {
             joint: vec![[0.0; LANES]; bins * self.shape.parts()],
             columns: vec![[0.0; LANES]; self.shape.parts()],
             flat: vec![0.0; bins * bins + 2 * bins],
+            common: Vec::with_capacity(self.samples),
         };
         let mut logs = vec![0.0; sums.flat.len()];
         for at in line.others {
@@ -140,7 +141,7 @@ impl SplineRows {
             }
         }
     }
-    /// JointSums of products of weights.
+    /// Sums of products of weights.
     fn joint(&self, isa: Isa, pair: [usize; 2], other: &SplineRows, out: &mut JointSums) {
         macro_rules! order {
             ($($order:literal),+) => {
@@ -154,13 +155,15 @@ impl SplineRows {
     }
 }
 
-/// JointSums of products of weights, over the common samples of a pair.
+/// Sums of products of weights, over the common samples of a pair.
 struct JointSums {
     /// Rows of bins of x, in lanes of bins of y.
     joint: Vec<[f64; LANES]>,
     columns: Vec<[f64; LANES]>,
     /// The same without gaps: by bin of x and y, by bin of x, by bin of y.
     flat: Vec<f64>,
+    /// The visits of common samples.
+    common: Vec<Visit>,
 }
 
 /// The weights of a place in its bins, by the recursion of Cox and de Boor over knots that repeat
@@ -199,37 +202,64 @@ impl<const ORDER: usize> Kernel<f64> for Joint<'_, ORDER> {
         let (x, y, [row, other]) = (self.x, self.y, self.pair);
         let parts = x.shape.parts();
         self.out.joint.fill([0.0; LANES]);
-        let visits = &x.visits[x.starts[row]..x.starts[row + 1]];
+        let JointSums { joint, common, .. } = self.out;
         let there = y.presence.row(other);
+        common.clear();
+        for visit in &x.visits[x.starts[row]..x.starts[row + 1]] {
+            if has(there, visit.sample as usize) {
+                common.push(*visit);
+            }
+        }
         let own = &x.own[row * x.samples * ORDER..][..x.samples * ORDER];
         let all = &y.all[other * y.samples * parts..][..y.samples * parts];
-        for group in visits.chunk_by(|a, b| a.first == b.first) {
-            let first = group[0].first as usize;
-            for part in 0..parts {
-                let mut sums = [[0.0; LANES]; ORDER];
-                for visit in group.iter().filter(|v| has(there, v.sample as usize)) {
-                    let sample = visit.sample as usize;
-                    let weights = &all[sample * parts + part];
-                    for k in 0..ORDER {
-                        let w = own[sample * ORDER + k];
-                        for lane in 0..LANES {
-                            sums[k][lane] += w * weights[lane];
-                        }
-                    }
-                }
-                for (k, sums) in sums.iter().enumerate() {
-                    let into = &mut self.out.joint[(first + k) * parts + part];
-                    for lane in 0..LANES {
-                        into[lane] += sums[lane];
-                    }
-                }
+        for group in common.chunk_by(|a, b| a.first == b.first) {
+            let rows = &mut joint[group[0].first as usize * parts..];
+            let mut part = 0;
+            while part + 2 <= parts {
+                add_group::<ORDER, 2>(group, own, (all, parts, part), rows);
+                part += 2;
+            }
+            if part < parts {
+                add_group::<ORDER, 1>(group, own, (all, parts, part), rows);
             }
         }
         flatten(self.out, x.shape);
     }
 }
 
-/// JointSums by bin of x and by bin of y, and all sums without gaps.
+/// Adds the products of the weights of some samples, all with the same bins of x, to the rows of
+/// these bins: `WIDE` vectors of bins of y from `part` of `parts` on.
+#[inline(always)]
+fn add_group<const ORDER: usize, const WIDE: usize>(
+    group: &[Visit],
+    own: &[f64],
+    (all, parts, part): (&[[f64; LANES]], usize, usize),
+    rows: &mut [[f64; LANES]],
+) {
+    let mut sums = [[[0.0f64; LANES]; WIDE]; ORDER];
+    for visit in group {
+        let sample = visit.sample as usize;
+        let weights = &all[sample * parts + part..][..WIDE];
+        let own = &own[sample * ORDER..][..ORDER];
+        for (own, sums) in own.iter().zip(&mut sums) {
+            for (weights, sums) in weights.iter().zip(sums) {
+                for lane in 0..LANES {
+                    sums[lane] = own.mul_add(weights[lane], sums[lane]);
+                }
+            }
+        }
+    }
+    for (k, sums) in sums.iter().enumerate() {
+        for (wide, sums) in sums.iter().enumerate() {
+            let into = &mut rows[k * parts + part + wide];
+            for lane in 0..LANES {
+                into[lane] += sums[lane];
+            }
+        }
+    }
+}
+
+/// Sums by bin of x and by bin of y, and all sums without gaps.
 #[inline(always)]
 fn flatten(sums: &mut JointSums, Shape { bins, order: _ }: Shape) {
     let parts = bins.div_ceil(LANES);
