@@ -6,7 +6,6 @@ use crate::run::warn;
 use crate::watch::attended;
 use pyo3::prelude::*;
 use zipfold::internals::core::renamed::no_problem;
-use zipfold::internals::rdf::refuse;
 use zipfold::io::OutputOptions;
 use zipfold::{Error, Options, Result};
 
@@ -15,12 +14,13 @@ pub(crate) fn question<Q>(py: Python<'_>, read: serde_json::Result<Q>) -> PyResu
     read.map_err(|e| raise(py, &no_problem(&e.to_string())))
 }
 
-/// Answers, and saves the answer at each of `paths`, which are refused before any work where they
-/// cannot hold one.
+/// Answers, and saves the answer at each of `paths`, which `refuse` refuses before any work where
+/// they cannot hold one.
 pub(crate) fn answered<A: Send>(
     py: Python<'_>,
     given: &Given,
     (paths, overwrite): (&[String], bool),
+    refuse: impl Fn(&str, OutputOptions) -> Result<()> + Send + Sync,
     answer: impl FnOnce(&Options<'_>) -> Result<A> + Send,
     save: impl Fn(&A, &str, OutputOptions) -> Result<()> + Send + Sync,
 ) -> PyResult<A> {

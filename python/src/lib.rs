@@ -8,6 +8,7 @@ mod errors;
 mod infer;
 mod jobs;
 mod lent;
+mod network;
 mod options;
 mod paircount;
 mod product;
@@ -39,6 +40,16 @@ fn _zipfold(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(arrow::arrow_stream, module)?)?;
     module.add_function(wrap_pyfunction!(infer::infer, module)?)?;
     module.add_function(wrap_pyfunction!(product::sum_product, module)?)?;
+    jobs_of_a_field(module)?;
+    module.add_function(wrap_pyfunction!(options::available_memory, module)?)?;
+    module.add_function(wrap_pyfunction!(options::parse_bytes, module)?)?;
+    module.add_function(wrap_pyfunction!(options::check_device, module)?)?;
+    module.add_function(wrap_pyfunction!(options::devices, module)?)?;
+    Ok(())
+}
+
+/// The questions of a field, each with its plan.
+fn jobs_of_a_field(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(paircount::paircount, module)?)?;
     module.add_function(wrap_pyfunction!(paircount::explain_paircount, module)?)?;
     module.add_function(wrap_pyfunction!(tables::join_tables, module)?)?;
@@ -47,11 +58,9 @@ fn _zipfold(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(tables::explain_crossmatch, module)?)?;
     module.add_function(wrap_pyfunction!(tables::silhouette, module)?)?;
     module.add_function(wrap_pyfunction!(tables::explain_silhouette, module)?)?;
+    module.add_function(wrap_pyfunction!(network::network, module)?)?;
+    module.add_function(wrap_pyfunction!(network::explain_network, module)?)?;
     module.add_function(wrap_pyfunction!(rdf::rdf, module)?)?;
     module.add_function(wrap_pyfunction!(rdf::explain_rdf, module)?)?;
-    module.add_function(wrap_pyfunction!(options::available_memory, module)?)?;
-    module.add_function(wrap_pyfunction!(options::parse_bytes, module)?)?;
-    module.add_function(wrap_pyfunction!(options::check_device, module)?)?;
-    module.add_function(wrap_pyfunction!(options::devices, module)?)?;
     Ok(())
 }

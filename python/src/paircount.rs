@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::collections::BTreeMap;
 use zipfold::internals::paircount::{Correlation, PairCount, PairCounts};
+use zipfold::internals::rdf::refuse;
 use zipfold::{Options, Table};
 
 /// Catalogues in memory by name: their rows, and the names of their columns.
@@ -30,7 +31,14 @@ pub(crate) fn paircount<'py>(
         let tables = asked.read_beside(&|name| known.get(name).cloned(), &options.budget)?;
         asked.count(&tables, options)
     };
-    let answer = answered(py, &given, (&paths, overwrite), count, PairCounts::save)?;
+    let answer = answered(
+        py,
+        &given,
+        (&paths, overwrite),
+        refuse,
+        count,
+        PairCounts::save,
+    )?;
     arrays(py, answer)
 }
 

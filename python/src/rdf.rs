@@ -7,7 +7,7 @@ use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use zipfold::Options;
-use zipfold::internals::rdf::{Curve, Radial, Rdf, RdfAnswer, Scattering};
+use zipfold::internals::rdf::{Curve, Radial, Rdf, RdfAnswer, Scattering, refuse};
 
 /// Answers `text` (a question as JSON), and writes the answer to each of `paths`: a picture to
 /// `.svg`, columns to other suffixes.
@@ -23,7 +23,7 @@ pub(crate) fn rdf<'py>(
     let (paths, count) = ((&paths[..], overwrite), |options: &Options<'_>| {
         asked.answer(options)
     });
-    match answered(py, &given, paths, count, RdfAnswer::save)? {
+    match answered(py, &given, paths, refuse, count, RdfAnswer::save)? {
         RdfAnswer::Functions(radial) => arrays(py, radial),
         RdfAnswer::Factors(factors) => factor_arrays(py, factors),
     }

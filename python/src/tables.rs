@@ -170,7 +170,15 @@ fn ask<'py, Q: OfTables>(
         }
         Ok(Answer::Written(rows))
     };
-    let answer = answered(py, &given, (&paths, overwrite), answer, |_, _, _| Ok(()))?;
+    let answer = answered(
+        py,
+        &given,
+        (&paths, overwrite),
+        // Each file is refused when it is begun.
+        |_, _| Ok(()),
+        answer,
+        |_, _, _| Ok(()),
+    )?;
     let out = PyDict::new(py);
     match answer {
         Answer::Written(rows) => out.set_item("rows", rows)?,
@@ -288,7 +296,7 @@ pub(crate) fn silhouette<'py>(
         None => asked.run(options),
     };
     let paths = (&paths[..], overwrite);
-    let answer = answered(py, &given, paths, answer, Silhouettes::write)?;
+    let answer = answered(py, &given, paths, |_, _| Ok(()), answer, Silhouettes::write)?;
     let out = PyDict::new(py);
     out.set_item("mean", answer.mean)?;
     out.set_item("values", PyArray1::from_vec(py, answer.values))?;

@@ -2,7 +2,7 @@
 
 ``cdist`` and ``pdist`` are SciPy's; ``pairwise_*``, ``NearestNeighbors`` and ``KernelDensity`` scikit-learn's;
 ``pair_histogram``, ``similarity_join``, ``knn``, ``join``, ``corr``, ``rdf``, ``paircount``,
-``crossmatch``, ``silhouette`` and ``infer`` answer one question each;
+``crossmatch``, ``silhouette``, ``network`` and ``infer`` answer one question each;
 ``pairs`` asks any other.
 """
 
@@ -25,8 +25,9 @@ from .errors import (
     ZipfoldError,
     ZipfoldWarning,
 )
+from .inference import Network, infer, sum_product
 from .lazy import Fold, Outcome, Pairs, fold, merge, pairs
-from .network import Network, infer, sum_product
+from .network import AssociationNetwork, network
 from .paircount import PairCounts, Term, paircount
 from .pairwise import (
     pairwise_distances,
@@ -52,6 +53,7 @@ _ESTIMATORS = {"KernelDensity": "density", "KNeighborsTransformer": "neighbors",
 
 __all__ = [
     "ArrayTypeError",
+    "AssociationNetwork",
     "Curve",
     "Device",
     "DeviceError",
@@ -96,6 +98,7 @@ __all__ = [
     "knn",
     "merge",
     "metrics",
+    "network",
     "pair_histogram",
     "paircount",
     "pairs",

@@ -1,346 +1,194 @@
-"""Exact inference on discrete graphical models, and sum-products over bare tables."""
+"""Networks of rows that go together: correlations, mutual information, and their significance."""
 
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from . import _zipfold
-from .arrays import array as array_of
-from .arrays import number, numbers
-from .errors import ArrayTypeError, InputError, RequestError
-from .results import Marginals
-from .settings import _device, memory_bytes, settings, threads_of
+from .arrays import named_rows, number
+from .errors import RequestError
+from .results import Same, _need
+from .settings import check_how, given, output_paths
 
-__all__ = ["Network", "infer", "sum_product"]
+__all__ = ["AssociationNetwork", "network"]
+
+_MATRICES = ("values", "weights", "overlaps")
 
 
-class Assignment(tuple[dict[str, str], float]):
-    """A most probable assignment: its states by name, and its log10.
+@dataclasses.dataclass(frozen=True, eq=False)
+class AssociationNetwork(Same):
+    """Edges between rows that go together, in the order of their rows.
 
-    ``proven`` says whether no assignment has more. ``upper`` is a log10 that none exceeds. They differ from ``True`` and
-    the log10 itself only where a search ended at its time limit.
+    Edge k joins rows ``i[k] < j[k]`` of ``names``; ``values`` has its measure, ``counts`` the samples that both rows have, ``p``
+    its p-value, ``q`` the least false discovery rate at which it is a discovery, ``weights`` its power. ``tested`` are the pairs
+    with a value, ``constant`` the rows that never vary. ``fits`` has the scale-free fit of each power, ``matrices`` those of all
+    pairs that were asked.
     """
 
-    proven: bool
-    upper: float
+    names: list[str]
+    measure: str
+    samples: int
+    i: np.ndarray
+    j: np.ndarray
+    values: np.ndarray
+    counts: np.ndarray
+    p: np.ndarray | None
+    q: np.ndarray | None
+    weights: np.ndarray | None
+    tested: int
+    constant: int
+    power: float | None
+    fits: dict[str, np.ndarray]
+    matrices: dict[str, np.ndarray]
+    pairs: int
 
-    def __new__(cls, states: dict[str, str], log10: float, upper: float | None = None, proven: bool = True) -> Assignment:
-        own = super().__new__(cls, (states, log10))
-        own.proven = proven
-        own.upper = log10 if upper is None else upper
-        return own
+    @property
+    def degrees(self) -> np.ndarray:
+        """Edges of each row."""
+        return np.bincount(np.concatenate([self.i, self.j]), minlength=len(self.names))
+
+    def csr(self) -> Any:
+        """The symmetric sparse matrix of weights, of values where there are none; needs SciPy."""
+        data = self.values if self.weights is None else self.weights
+        places = (np.concatenate([self.i, self.j]), np.concatenate([self.j, self.i]))
+        n = len(self.names)
+        return _need("scipy.sparse").csr_array((np.concatenate([data, data]), places), shape=(n, n))
+
+    def table(self) -> Any:
+        """The edges as a table with names; needs pandas."""
+        names = np.array(self.names, dtype=object)
+        columns = {"a": names[self.i], "b": names[self.j], self.measure: self.values, "n": self.counts}
+        others = {"p": self.p, "q": self.q, "weight": self.weights}
+        columns |= {name: values for name, values in others.items() if values is not None}
+        return _need("pandas").DataFrame(columns)
+
+    def plot(self, ax: Any = None, **style: Any) -> Any:
+        """Draws how many rows have how many edges; needs matplotlib."""
+        ax = ax or _need("matplotlib.pyplot").gca()
+        degrees, rows = np.unique(self.degrees[self.degrees > 0], return_counts=True)
+        ax.loglog(degrees, rows, **({"marker": "o", "linestyle": ""} | style))
+        ax.set(xlabel="edges of a row", ylabel="rows")
+        return ax
 
 
-@dataclasses.dataclass(frozen=True)
-class Network:
-    """A discrete graphical model as arrays.
-
-    ``tables[i]`` has an axis for each variable of ``scopes[i]`` (numbers, or names where ``names`` are given). In a
-    Bayesian network the last variable of a scope is the child.
-    """
-
-    tables: Sequence[Any]
-    scopes: Sequence[Sequence[Any]]
-    names: Sequence[str] | None = None
-    states: Sequence[Sequence[str]] | None = None
-    bayes: bool = False
+def _names(data: Any, names: Sequence[str] | None, transpose: bool, columns: list[str] | None) -> list[str] | None:
+    """The names of what goes together: those given, the columns, or an index of words."""
+    if names is not None:
+        return [str(name) for name in names]
+    if transpose:
+        return columns
+    index = getattr(data, "index", None)
+    if index is None or callable(index) or isinstance(index, property):
+        return None
+    words = list(index)
+    return [str(word) for word in words] if any(isinstance(word, str) for word in words) else None
 
 
-def infer(
-    model: Any,
-    task: str = "mar",
+def _question(
+    data: Any, names: Sequence[str] | None, matrices: Sequence[str], columns: Any, **asked: Any
+) -> tuple[dict[str, Any], tuple[np.ndarray, list[str] | None] | None, list[str]]:
+    """The question, the table in memory with its names, and the matrices."""
+    wanted = [matrices] if isinstance(matrices, str) else [str(name) for name in matrices]
+    unknown = [name for name in wanted if name not in _MATRICES]
+    if unknown:
+        raise RequestError(f"matrices: expected 'values', 'weights' or 'overlaps', got {unknown[0]!r}")
+    asked["powers"] = [number(value, "powers") for value in asked["powers"]]
+    asked["columns"] = None if columns is None else [str(column) for column in columns]
+    for name in ("fdr", "threshold", "prune", "power"):
+        if asked[name] is not None and (name, asked[name]) != ("power", "auto"):
+            asked[name] = number(asked[name], name)
+    if isinstance(data, (str, os.PathLike)):
+        return asked | {"data": os.fspath(data)}, None, wanted
+    array, found = named_rows(data, "data")
+    return asked | {"data": "data"}, (array, _names(data, names, asked["transpose"], found)), wanted
+
+
+def network(
+    data: Any,
     *,
-    evidence: Any = None,
-    keep: Sequence[Any] = (),
-    samples: int = 1,
-    precision: str = "f64",
+    measure: str = "pearson",
+    min_periods: int = 3,
+    fdr: float | None = None,
+    threshold: float | None = None,
+    top: int | None = None,
+    permutations: int = 0,
     seed: int = 1,
-    order_seconds: float | None = None,
-    time_limit: float = 120.0,
-    memory: int | float | str | None = None,
-    threads: int | None = None,
-    device: str | None = None,
+    bins: int = 10,
+    order: int = 3,
+    prune: float | None = None,
+    power: float | str | None = None,
+    sign: str = "unsigned",
+    powers: Sequence[float] = (),
+    matrices: Sequence[str] = (),
+    names: Sequence[str] | None = None,
+    transpose: bool = False,
+    ids: str | None = None,
+    columns: Sequence[str | int] | None = None,
+    save: Any = (),
+    overwrite: bool = False,
+    explain: bool = False,
+    **how: Any,
 ) -> Any:
-    """Answers a question about a graphical model, exactly.
+    """The network of rows that go together, such as genes over samples.
 
     Parameters
     ----------
-    model : path, Network, or a model of pgmpy or pyAgrum
-        Files are UAI, Ergo, BIF, XMLBIF or Hugin's, also compressed.
-    task : {"pr", "mar", "map", "mmap", "sum", "samples"}
-        log10 of the probability of the evidence (of the partition function); all marginals; a most probable
-        configuration of all variables, or of those of ``keep``; the unnormalised table over ``keep``; samples.
-    evidence : mapping of variables to states, or path
-    precision : "f64" or "f32"
-    order_seconds, time_limit : float
-        Seconds for the search of an order, and predicted seconds beyond which a network is refused. "map" and "mmap" then
-        search for so many seconds; ``.proven`` and ``.upper`` of the answer say how good it is, and a warning if it is not
-        proven.
-    keep : sequence of variables, or one
-        Those of "mmap" and "sum".
-    samples, seed : int
-        How many samples, and where their random numbers start.
-    memory, threads, device
-        As in :func:`zipfold.using`. Large joins run on the device, small ones beside it on the host.
+    data : path, array or table
+        Rows (genes) by columns (samples). NaN, empty cells and NA are missing. ``transpose=True``: columns go together, as in
+        ``DataFrame.corr``.
+    measure : {"pearson", "spearman", "kendall", "bicor", "mi"}
+        Over the samples that both rows have: Spearman ranks them, bicor takes their medians. ``mi`` is mutual information in nats
+        by B-splines of ``order`` in ``bins`` bins.
+    min_periods : int
+        The fewest common samples of a pair that has a value.
+    fdr : float, optional
+        Edges within this false discovery rate of all pairs (Benjamini and Hochberg).
+    threshold, top
+        Edges whose value is at least this, without its sign; the best edges of each row.
+    permutations, seed
+        p-values of this many permutations of samples. 0: of Student's t with n - 2 degrees of freedom; of Kendall's tau exact
+        ones up to 33 samples without ties, normal ones beyond.
+    prune : float, optional
+        Removes the weakest edge of each triangle that is below the others by this share (ARACNE).
+    power, sign, powers
+        Weights of edges: ``|r|**power`` (``sign="unsigned"``), ``((1 + r) / 2)**power`` (``"signed"``), or ``r**power`` and 0
+        below 0 (``"hybrid"``). ``power="auto"`` takes the first of ``powers`` with a scale-free fit of 0.85.
+    matrices : names, optional
+        Matrices of all pairs: ``"values"``, ``"weights"``, ``"overlaps"`` (topological ones).
+    names, ids, columns
+        Names of rows (an index of words names them too); of a file the column of names, and the columns that are read.
+    save, overwrite, explain
+        Files for the edges: ``.csv``, ``.tsv``, ``.npz``, ``.parquet``, ``.graphml``, ``.csr.npz`` (SciPy's ``load_npz``), or
+        ``.svg`` for a picture of degrees; replace them; return the plan as text, and compute nothing.
 
     Returns
     -------
-    float for "pr"; Marginals for "mar"; dict of states and its log10 for "map" and "mmap"; array with an axis per kept
-    variable and the log10 of its common factor for "sum"; list of dicts for "samples"
+    AssociationNetwork
+        The same for any threads.
 
     Raises
     ------
     ValueError
-        For files that cannot be read, unknown tasks, variables and states; for evidence of probability zero, which gives
-        −inf for "pr".
-    MemoryError
-        For networks whose tables do not fit, or take longer than ``time_limit``.
+        For infinite values, names that two rows have, and options that mean nothing together.
 
-    Source: ``crates/zipfold/src/infer.rs``; buckets after Silberstein et al. 2008.
+    Source: ``crates/zipfold/src/association.rs`` says how pairs are computed.
 
     >>> import numpy as np, zipfold as zf
-    >>> rain = zf.Network([np.array([0.8, 0.2]), np.array([[0.9, 0.1], [0.2, 0.8]])], [["rain"], ["rain", "wet"]],
-    ...                   names=["rain", "wet"], bayes=True)
-    >>> round(zf.infer(rain, evidence={"wet": 1})["rain"]["1"], 4)
-    0.6667
+    >>> genes = [[1, 2, 3, 4, 5], [2, 4, np.nan, 9, 12], [1, 0, 0, 1, 0]]
+    >>> found = zf.network(genes, measure="spearman", threshold=0.9, names=["A", "B", "C"])
+    >>> [(found.names[i], found.names[j]) for i, j in zip(found.i, found.j)], found.values, found.counts
+    ([('A', 'B')], array([1.]), array([4], dtype=uint64))
     """
-    if precision not in ("f32", "f64"):
-        raise RequestError(f"precision: '{precision}' (limit: 'f32' or 'f64')")
-    kept = [keep] if isinstance(keep, (str, int)) else list(keep)
-    if kept and str(task).lower() not in ("mmap", "sum"):
-        raise RequestError(f"keep: the task '{task}' keeps no variables (limit: 'mmap' or 'sum')\n  try: infer(…)['{kept[0]}']")
-    path, observed = _evidence(evidence)
-    now = settings()
-    question: dict[str, Any] = {
-        "task": str(task).lower(),
-        "keep": [str(variable) for variable in kept],
-        "samples": int(samples),
-        "evidence": path,
-        "observed": observed,
-        "single": precision == "f32",
-        "memory": now.memory if memory is None else memory_bytes(memory),
-        "seed": int(seed),
-        "order_seconds": order_seconds,
-        "time_limit": number(time_limit, "time_limit"),
-        "threads": now.threads if threads is None else threads_of(threads),
-        "device": now.device if device is None else _device(device),
-    }
-    return _answer(question["task"], _zipfold.infer(_model(model), question))
-
-
-def _evidence(evidence: Any) -> tuple[str | None, list[tuple[str, str]]]:
-    if evidence is None:
-        return None, []
-    if isinstance(evidence, (str, os.PathLike)):
-        return os.fspath(evidence), []
-    if isinstance(evidence, Mapping):
-        return None, [(str(variable), str(state)) for variable, state in evidence.items()]
-    kind = type(evidence).__name__
-    raise ArrayTypeError(f"evidence: a mapping or a file is wanted, here is a {kind}\n  try: {{'name': 'state'}}")
-
-
-def _warn(told: list[str]) -> None:
-    for warning in told:
-        import warnings
-
-        warnings.warn(warning, stacklevel=4)
-
-
-def _answer(task: str, raw: dict[str, Any]) -> Any:
-    _warn(raw["warnings"])
-    if task == "pr":
-        return raw["log10"]
-    if raw["impossible"]:
-        raise InputError("evidence: its probability is zero, so there is nothing to ask after it")
-    names, states = raw["names"], raw["states"]
-    if task == "mar":
-        rows = zip(names, states, raw["marginals"], strict=True)
-        return Marginals({n: dict(zip(s, row.tolist(), strict=True)) for n, s, row in rows}, raw["log10"])
-    if task in ("map", "mpe", "mmap"):
-        own = {names[v]: states[v][s] for v, s in raw["assignment"]}
-        return Assignment(own, raw["log10"], raw["upper"], raw["proven"])
-    if task == "sum":
-        return raw["values"].reshape([len(states[v]) for v in raw["scope"]]), raw["log10"]
-    return [{names[v]: states[v][s] for v, s in enumerate(row)} for row in raw["samples"]]
-
-
-def _model(model: Any) -> Any:
-    if isinstance(model, (str, os.PathLike)):
-        return os.fspath(model)
-    if isinstance(model, Network):
-        return _arrays(model)
-    module = type(model).__module__.split(".")[0]
-    if module == "pgmpy":
-        return _arrays(_from_pgmpy(model))
-    if module in ("pyagrum", "pyAgrum"):
-        return _arrays(_from_pyagrum(model))
-    kind = type(model).__name__
-    raise ArrayTypeError(f"model: a file, a Network, or a model of pgmpy or pyAgrum is wanted, here is a {kind}")
-
-
-def _arrays(network: Network) -> tuple[Any, ...]:
-    if len(network.tables) != len(network.scopes):
-        raise InputError(f"{len(network.tables)} tables and {len(network.scopes)} scopes (limit: as many)")
-    names = None if network.names is None else [str(name) for name in network.names]
-    index = {name: at for at, name in enumerate(names or ())}
-    cards: dict[int, int] = {}
-    factors = []
-    for at, (table, scope) in enumerate(zip(network.tables, network.scopes, strict=True)):
-        array = numbers(array_of(table, f"table {at}"), f"table {at}").astype(np.float64)
-        numbered = [_variable(v, index, at) for v in scope]
-        if array.ndim != len(numbered):
-            raise InputError(f"table {at}: {array.ndim} axes for {len(numbered)} variables")
-        for variable, card in zip(numbered, array.shape, strict=True):
-            if cards.setdefault(variable, card) != card:
-                have = cards[variable]
-                raise InputError(f"table {at}: variable {variable} has {card} states here and {have} elsewhere")
-        if network.bayes:
-            _check_child(array, scope, at)
-        factors.append((numbered, array.ravel().tolist()))
-    count = len(names) if names is not None else max(cards, default=-1) + 1
-    missing = [v for v in range(count) if v not in cards]
-    if missing and network.states is None:
-        raise InputError(f"variable {missing[0]} is in no table, so its states are not known\n  try: states=[…]")
-    sizes = [cards.get(v) or len(network.states[v]) for v in range(count)]  # type: ignore[index]
-    states = None if network.states is None else [[str(s) for s in row] for row in network.states]
-    if names is None and states is not None:
-        names = [str(v) for v in range(count)]
-    return (network.bayes, sizes, names, states, factors)
-
-
-#: How far a row of a conditional table may be from a sum of 1.
-_ROUNDED = 1e-3
-
-
-def _check_child(table: np.ndarray, scope: Sequence[Any], at: int) -> None:
-    """The probabilities of the child, the last variable, sum to one for every state of the others."""
-    sums = table.sum(axis=-1)
-    off = abs(sums - 1)
-    if not (off > _ROUNDED).any():
-        return
-    place = tuple(int(k) for k in np.unravel_index(int(off.argmax()), sums.shape))
-    row = ", ".join(map(str, (*place, ":")))
-    for axis in range(table.ndim - 1):
-        if (abs(table.sum(axis=axis) - 1) <= _ROUNDED).all():
-            remedy = f"numpy.moveaxis(table, {axis}, -1), and '{scope[-1]}' where '{scope[axis]}' stands in the scope"
-            break
-    else:
-        remedy = "tables whose rows sum to 1, or bayes=False for factors"
-    raise InputError(
-        f"table {at}: the row [{row}] of the child '{scope[-1]}' sums to {sums[place]:.6g} (limit: 1, the child is the last axis)\n"
-        f"  try: {remedy}"
-    )
-
-
-def _variable(variable: Any, index: dict[str, int], table: int) -> int:
-    if not index:
-        if isinstance(variable, (int, np.integer)) and variable >= 0:
-            return int(variable)
-        raise InputError(f"table {table}: '{variable}' is no number of a variable\n  try: names=[…]")
-    if str(variable) not in index:
-        raise InputError(f"table {table}: no variable '{variable}'\n  try: one of {', '.join(index)}")
-    return index[str(variable)]
-
-
-def _from_pgmpy(model: Any) -> Network:
-    """Bayesian and Markov networks of pgmpy; its tables have the child first."""
-    factors = model.get_cpds() if hasattr(model, "get_cpds") else model.get_factors()
-    bayes = hasattr(model, "get_cpds")
-    names = [str(node) for node in model.nodes()]
-    states: dict[str, list[str]] = {}
-    tables, scopes = [], []
-    for factor in factors:
-        potential = factor.to_factor() if hasattr(factor, "to_factor") else factor
-        scope = [str(v) for v in potential.variables]
-        for variable in potential.variables:
-            known = potential.state_names.get(variable) if getattr(potential, "state_names", None) else None
-            card = potential.get_cardinality([variable])[variable]
-            states.setdefault(str(variable), [str(s) for s in (known or range(card))])
-        values = np.asarray(potential.values, dtype=np.float64)
-        if bayes:
-            values, scope = np.moveaxis(values, 0, -1), [*scope[1:], scope[0]]
-        tables.append(values)
-        scopes.append(scope)
-    return Network(tables, scopes, names, [states[name] for name in names], bayes)
-
-
-def _from_pyagrum(model: Any) -> Network:
-    """Bayesian networks and Markov random fields of pyAgrum."""
-    ids = sorted(model.nodes())
-    names = [model.variable(node).name() for node in ids]
-    states = [list(model.variable(node).labels()) for node in ids]
-    bayes = hasattr(model, "cpt")
-    potentials = [(model.variable(n).name(), model.cpt(n)) for n in ids] if bayes else [("", f) for f in _factors(model)]
-    tables, scopes = [], []
-    for child, potential in potentials:
-        # Its arrays have the last variable first.
-        scope = list(reversed(potential.names))
-        values = np.asarray(potential.toarray(), dtype=np.float64)
-        if bayes:
-            at = scope.index(child)
-            values, scope = np.moveaxis(values, at, -1), [*scope[:at], *scope[at + 1 :], child]
-        tables.append(values)
-        scopes.append(scope)
-    return Network(tables, scopes, names, states, bayes)
-
-
-def _factors(model: Any) -> list[Any]:
-    return [model.factor(scope) for scope in model.factors()]
-
-
-def sum_product(
-    tables: Sequence[Any],
-    scopes: Sequence[Sequence[int]],
-    keep: Sequence[int] = (),
-    semiring: str = "sum-product",
-    *,
-    memory: int | float | str | None = None,
-    threads: int | None = None,
-    device: str | None = None,
-) -> np.ndarray:
-    """The table over ``keep`` of the product of ``tables``, all other variables folded away.
-
-    Parameters
-    ----------
-    tables : arrays, with an axis for each variable of their scope
-    scopes : sequences of variables, numbered from 0
-    keep : variables of the result, in the order of its axes
-    semiring : {"sum-product", "max-product", "log-sum-exp", "min-sum", "or-and"}
-        Natural logarithms for log-sum-exp; for or-and anything but 0 is true.
-    memory, threads
-        As in :func:`zipfold.using`.
-    device
-        A name as in :func:`zipfold.using`; large joins of sum-product, max-product and log-sum-exp run there, within
-        1e-12 of the host. Entries are then not negative. Without one, the host counts.
-
-    Returns
-    -------
-    float64 array with an axis per kept variable (bool for or-and)
-
-    Raises
-    ------
-    ValueError
-        For tables whose axes do not fit their scopes, unknown semirings, variables without a table.
-    MemoryError
-        For tables on the way that do not fit.
-
-    >>> import numpy as np, zipfold as zf
-    >>> A, B = np.arange(6.0).reshape(2, 3), np.arange(12.0).reshape(3, 4)
-    >>> bool(np.allclose(zf.sum_product([A, B], [[0, 1], [1, 2]], keep=[0, 2]), A @ B))
-    True
-    """
-    _, cards, _, _, factors = _arrays(Network(tables, scopes))
-    now = settings()
-    limit = now.memory if memory is None else memory_bytes(memory)
-    kept = [_variable(variable, {}, -1) for variable in keep]
-    many = now.threads if threads is None else threads_of(threads)
-    wanted = None if device is None else _device(device)
-    values, told = _zipfold.sum_product(semiring, (cards, factors, kept), limit, many, wanted)
-    _warn(told)
-    out = values.reshape([cards[v] for v in kept])
-    return out != 0 if semiring == "or-and" else out
+    asked = dict(locals())
+    check_how(asked.pop("how"), network)
+    asked, known, wanted = _question(**{name: asked[name] for name in asked if name not in ("save", "overwrite", "explain")})
+    text = json.dumps(asked)
+    if explain:
+        return _zipfold.explain_network(text, known, given(**how))
+    return AssociationNetwork(**_zipfold.network(text, known, wanted, given(**how), (output_paths(save), overwrite)))

@@ -1,6 +1,7 @@
 //! The grammar of the command.
 
 pub(crate) use crate::crossmatch_args::CrossmatchArgs;
+pub(crate) use crate::network_args::NetworkArgs;
 pub(crate) use crate::paircount_args::PairCountArgs;
 pub(crate) use crate::silhouette_args::SilhouetteArgs;
 use crate::values::{OneOf, whole};
@@ -42,6 +43,8 @@ pub(crate) enum Verb {
     Crossmatch(CrossmatchArgs),
     /// Silhouettes of labelled rows
     Silhouette(SilhouetteArgs),
+    /// Networks of rows that go together: correlations, mutual information, their significance
+    Network(NetworkArgs),
     /// Fold the results of shards, or of the shares of a store, into one
     Merge(Merge),
     /// Cut a question into shares, in a folder that any number of workers see
@@ -121,6 +124,8 @@ pub(crate) enum Explained {
     Crossmatch(CrossmatchArgs),
     /// Silhouettes of labelled rows
     Silhouette(SilhouetteArgs),
+    /// Networks of rows that go together: correlations, mutual information, their significance
+    Network(NetworkArgs),
 }
 
 /// A question about pairs.

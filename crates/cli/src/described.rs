@@ -1,4 +1,4 @@
-//! Verbs of jobs (`rdf`, `paircount`): a description of many questions, whose answer is a table, a
+//! Verbs of jobs (`rdf`, `paircount`, `network`): a description of many questions, whose answer is a table, a
 //! picture and a summary.
 
 use crate::args::RunArgs;

@@ -1,5 +1,6 @@
 //! Options in the words of the command: what a library calls `nan` is `--nan` here.
 
+use std::borrow::Cow;
 use zipfold::Message;
 use zipfold::internals::core::error::quoted;
 use zipfold::internals::core::opt::{Given, Opt};
@@ -17,7 +18,7 @@ pub(crate) fn words(opt: Opt, given: Given<'_>) -> String {
         (Opt::Domain, "ordered") => "domain = \"ordered\" (--ordered)".into(),
         (Opt::Domain, "") => "domain".into(),
         (Opt::Domain, _) => format!("domain = \"{value}\""),
-        (_, "") => flag(opt).into(),
+        (_, "") => flag(opt).into_owned(),
         _ => format!("{} {value}", flag(opt)),
     }
 }
@@ -27,71 +28,23 @@ pub(crate) fn told_all(warnings: &[Message]) -> Vec<String> {
     warnings.iter().map(|w| w.told(words)).collect()
 }
 
-fn flag(opt: Opt) -> &'static str {
-    match opt {
-        Opt::Attributes => "--attributes",
-        Opt::Bins => "--bins",
-        Opt::Bonds => "--bonds",
-        Opt::Box => "--box",
+fn flag(opt: Opt) -> Cow<'static, str> {
+    // Most flags are the keys of problem files.
+    let own = match opt {
         Opt::Domain => "--ordered",
-        Opt::Columns => "--columns",
-        Opt::Cutoff => "--cutoff",
-        Opt::Cut => "--cut",
-        Opt::Data => "--data2",
-        Opt::Debye => "--debye",
-        Opt::Density => "--density",
-        Opt::Device | Opt::Devices => "--device",
-        Opt::Edges => "--edges",
-        Opt::Estimator => "--estimator",
-        Opt::Exclude => "--exclude",
-        Opt::Force => "--force",
-        Opt::Frames => "--frames",
+        Opt::Devices => "--device",
         Opt::Ids => "--id",
-        Opt::Incomplete => "--incomplete",
         Opt::K => "-k",
-        Opt::Memory => "--memory",
-        Opt::Metric => "--metric",
-        Opt::Mu => "--mu",
-        Opt::Multipoles => "--multipoles",
-        Opt::Nan => "--nan",
         Opt::OrderTime => "--order-time",
         Opt::Output => "-o",
         Opt::Pair => "--pair",
         Opt::PairSource => "--pair-source",
         Opt::Param => "--param",
-        Opt::Partials => "--partials",
-        Opt::Pi => "--pi",
-        Opt::Pip => "--pip",
-        Opt::Precision => "--precision",
-        Opt::Randoms => "--randoms",
-        Opt::Range => "--range",
-        Opt::Regions => "--regions",
-        Opt::Resume => "--resume",
-        Opt::Samples => "--samples",
-        Opt::Select => "--select",
         Opt::Set => "--set",
-        Opt::Share => "--share",
-        Opt::Shares => "--shares",
-        Opt::Store => "--store",
-        Opt::Shifted => "--shifted",
-        Opt::Sight => "--los",
-        Opt::Threads => "--threads",
-        Opt::TimeLimit => "--time-limit",
-        Opt::To => "--to",
-        Opt::Topology => "--topology",
-        Opt::Weights => "--weights",
-        Opt::By => "--by",
-        Opt::Within => "--within",
-        Opt::Where => "--where",
-        Opt::Find => "--find",
         Opt::Kind => "--kind",
-        Opt::Labels => "--labels",
-        Opt::Nearest => "--nearest",
-        Opt::On => "--on",
-        Opt::Radius => "--radius",
-        Opt::Ties => "--ties",
-        Opt::WithinDistance => "--within-distance",
-    }
+        _ => return format!("--{}", opt.key().replace('_', "-")).into(),
+    };
+    own.into()
 }
 
 #[cfg(test)]
@@ -139,7 +92,11 @@ mod tests {
             })
             .collect();
         for opt in Opt::ALL {
-            assert!(flags.contains(flag(*opt)), "{opt:?}: {}", flag(*opt));
+            assert!(
+                flags.contains(flag(*opt).as_ref()),
+                "{opt:?}: {}",
+                flag(*opt)
+            );
         }
     }
 }

@@ -16,7 +16,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Beyond one machine", &["plan", "work", "status"]),
     (
         "Jobs of a field",
-        &["rdf", "paircount", "crossmatch", "silhouette"],
+        &["rdf", "paircount", "crossmatch", "silhouette", "network"],
     ),
     ("Graphical models", &["infer"]),
     ("Before a run", &["explain", "emit", "bench", "devices"]),
@@ -173,6 +173,23 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
             (
                 "wp(rp) along the third axis",
                 "zipfold paircount data.parquet --randoms randoms.parquet --rppi --pi 40 40 --range 0.5 50 --bins 15 --log -o wp.csv",
+            ),
+        ],
+    ),
+    (
+        "network",
+        &[
+            (
+                "Genes that go together, at a false discovery rate of 5 %, with missing values",
+                "zipfold network expr.csv --measure spearman --min-periods 20 --fdr 0.05 -o edges.csv --plot degrees.svg",
+            ),
+            (
+                "The ten best partners of each gene by mutual information, without indirect edges",
+                "zipfold network expr.csv --measure mi --top 10 --prune 0.1 -o edges.graphml",
+            ),
+            (
+                "A weighted network of biweight midcorrelations, its power chosen by a scale-free fit",
+                "zipfold network expr.csv --measure bicor --sign signed --power auto --top 50 -o weights.csr.npz --fits fits.csv",
             ),
         ],
     ),

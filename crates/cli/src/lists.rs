@@ -335,6 +335,11 @@ pub(crate) const WRITTEN: &[Written] = &[
         stream: "csv",
     },
     Written {
+        verb: "network",
+        suffixes: zipfold::internals::association::EDGES,
+        stream: "csv",
+    },
+    Written {
         verb: "infer",
         suffixes: &[
             "csv", "tsv", "json", "txt", "uai", "pr", "mar", "map", "mmap", "samples", "sum",
@@ -381,7 +386,7 @@ fn formats_text() -> String {
     let nets: Vec<Vec<String>> = NETWORKS.iter().map(|(s, about)| line((s, about))).collect();
     let writes = writes();
     format!(
-        "Tables (dist, knn, top, hist, reduce, join, paircount, crossmatch, silhouette; also as standard input, -):\n{}\n  .gz or .xz may follow the suffix of text\n\n\
+        "Tables (dist, knn, top, hist, reduce, join, paircount, crossmatch, silhouette, network; also as standard input, -):\n{}\n  .gz or .xz may follow the suffix of text\n\n\
          Trajectories (rdf):\n{}\n  .gz or .xz may follow the suffix of text\n\n\
          Networks (infer):\n{}\n  .gz or .xz may follow\n\nWritten:\n{}",
         columns(&told),

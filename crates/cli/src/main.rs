@@ -21,6 +21,8 @@ mod join;
 mod join_args;
 mod joined;
 mod lists;
+mod network;
+mod network_args;
 mod paircount;
 mod paircount_args;
 mod preview;
@@ -107,6 +109,7 @@ fn dispatch(verb: &Verb) -> Result<()> {
         Verb::Paircount(a) => paircount::run(a),
         Verb::Crossmatch(a) => crossmatch::run(a),
         Verb::Silhouette(a) => silhouette::run(a),
+        Verb::Network(a) => network::run(a),
         Verb::Merge(a) => merge(a),
         Verb::Plan(a) => shares::plan(a),
         Verb::Work(a) => shares::work(a),
@@ -139,6 +142,7 @@ fn explain(what: &Explained, verbose: bool) -> Result<()> {
         Explained::Paircount(a) => paircount::explain(a),
         Explained::Crossmatch(a) => crossmatch::explain(a),
         Explained::Silhouette(a) => silhouette::explain(a),
+        Explained::Network(a) => network::explain(a),
         Explained::Ask(Question::Join(a)) if join::is_by_name(a) => join::explain(a),
         Explained::Ask(what) => {
             let (problem, run, _, budget) = asked(what)?;

@@ -70,6 +70,7 @@ fn every_verb_is_shown() {
         "paircount",
         "crossmatch",
         "silhouette",
+        "network",
         "merge",
         "infer",
         "explain",
@@ -275,6 +276,7 @@ fn numbers(folder: &Path, command: &str, out: &str) {
         "merged.csv" | "half-1.part" | "half-2.part" => merged(folder, &what),
         "genes.npy" => genes(&data("expression.csv"), &rows(&file("genes.npy"))),
         "alike.csv" => alike(&data("expression.csv"), &cells(&file("alike.csv"))),
+        "edges.csv" => edges(&data("expression.csv"), &cells(&file("edges.csv"))),
         "neighbours.npz" => neighbours(
             &cut(&data("galaxies.csv"), 3),
             &rows(Path::new(&format!(
@@ -485,6 +487,33 @@ fn alike(all: &[Vec<f64>], got: &[Vec<String>]) {
         );
         near(number(&line[2]), value, "alike.csv");
     }
+}
+
+/// Edges with Spearman's correlation: those of the largest ones of all pairs.
+fn edges(all: &[Vec<f64>], got: &[Vec<String>]) {
+    let ranks = |row: &Vec<f64>| -> Vec<f64> {
+        let below = |v: &f64| row.iter().filter(|w| *w < v).count() as f64;
+        let equal = |v: &f64| row.iter().filter(|w| *w == v).count() as f64;
+        let middle = (row.len() + 1) as f64 / 2.0;
+        let rank = |v: &f64| below(v) + (equal(v) + 1.0) / 2.0 - middle;
+        row.iter().map(rank).collect()
+    };
+    let ranks: Vec<Vec<f64>> = all.iter().map(ranks).collect();
+    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+    let value = |i: usize, j: usize| {
+        let (a, b) = (&ranks[i], &ranks[j]);
+        dot(a, b) / (dot(a, a) * dot(b, b)).sqrt()
+    };
+    let mut least = f64::INFINITY;
+    for line in got {
+        let place = |at: usize| number(&line[at]) as usize;
+        near(number(&line[4]), value(place(2), place(3)), "edges.csv");
+        least = least.min(number(&line[4]).abs());
+    }
+    let larger = (0..all.len()).flat_map(|j| (0..j).map(move |i| (i, j)));
+    let larger = larger.filter(|(i, j)| value(*i, *j).abs() >= least * (1.0 - 1e-12));
+    assert_eq!(larger.count(), got.len());
+    assert!(!got.is_empty());
 }
 
 fn neighbours(points: &[Vec<f64>], got: &[Vec<f64>]) {

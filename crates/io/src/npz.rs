@@ -260,6 +260,27 @@ impl NpzWriter {
         self.members += 1;
         Ok(())
     }
+    /// Adds a word, as NumPy holds bytes: an array of no dimensions.
+    ///
+    /// # Errors
+    /// `Resource` when the disk is full.
+    pub fn add_word(&mut self, name: &str, word: &str) -> Result<()> {
+        let mut bytes = header_bytes(&format!("|S{}", word.len()), &[]);
+        bytes.extend_from_slice(word.as_bytes());
+        let mut crc = Crc::new();
+        crc.update(&bytes);
+        let record = Record {
+            name: format!("{name}.npy"),
+            size: bytes.len() as u64,
+            crc: crc.sum(),
+            at: self.at,
+        };
+        self.put(&record.local())?;
+        self.put(&bytes)?;
+        self.directory.extend(record.entry());
+        self.members += 1;
+        Ok(())
+    }
     /// Writes the checksum of `record` where its header begins, and goes on at the end.
     fn patch(&mut self, record: &Record) -> Result<()> {
         let patched = (self.out.seek(SeekFrom::Start(record.at + CRC_AT)))

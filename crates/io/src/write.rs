@@ -126,6 +126,30 @@ pub fn write_arrays(
     archive.finish()
 }
 
+/// Writes a compressed sparse matrix of `shape` that SciPy's `load_npz` reads: row i has the columns
+/// `indices[starts[i]..starts[i + 1]]` with the `values` at the same places, where there are some.
+///
+/// # Errors
+/// As [`write_columns`].
+pub fn write_sparse(
+    path: &str,
+    shape: [usize; 2],
+    (starts, indices): (&[i64], &[i64]),
+    values: Option<Column<'_>>,
+    options: OutputOptions,
+) -> Result<()> {
+    let sides = shape.map(|side| side as i64);
+    let mut archive = NpzWriter::new(Output::create(path, options)?);
+    archive.add("indptr", &[starts.len()], starts)?;
+    archive.add("indices", &[indices.len()], indices)?;
+    archive.add("shape", &[2], &sides)?;
+    archive.add_word("format", "csr")?;
+    if let Some(values) = values {
+        add(&mut archive, "data", &[indices.len()], values)?;
+    }
+    archive.finish()
+}
+
 fn add(archive: &mut NpzWriter, name: &str, shape: &[usize], column: Column<'_>) -> Result<()> {
     match column {
         Column::U64(items) => archive.add(name, shape, items),

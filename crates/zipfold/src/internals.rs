@@ -10,6 +10,11 @@ pub use zipfold_product as product;
 
 pub use zipfold_core::{Job, describe};
 
+/// Networks of rows that go together.
+pub mod association {
+    pub use crate::association::*;
+}
+
 /// Sum-products of bare tables.
 pub mod contract {
     pub use crate::contract::*;

@@ -14,6 +14,7 @@
 //! sum-products.
 #![forbid(unsafe_code)]
 
+mod association;
 mod batches;
 mod beside;
 mod branch;

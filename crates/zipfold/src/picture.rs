@@ -2,11 +2,13 @@
 //! points.
 
 mod correlation;
+mod degrees;
 mod network;
 mod page;
 mod radial;
 
 pub use correlation::{ErrorCurve, correlation_svg, covariance_svg};
+pub use degrees::degrees_svg;
 pub use network::{marginals_svg, profile_svg};
 pub use radial::{radial_svg, scattering_svg};
 

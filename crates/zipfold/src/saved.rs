@@ -1,6 +1,6 @@
 //! What the answers of jobs have in common: whole runs, columns to files, pictures next to them.
 //!
-//! A job describes questions (`distribution.rs`, `paircount.rs`). Its answer is a table of columns
+//! A job describes questions (`distribution.rs`, `paircount.rs`, `association.rs`). Its answer is a table of columns
 //! with notes, and a picture.
 
 use crate::destination::{LISTS, refuse_place, refuse_suffix};

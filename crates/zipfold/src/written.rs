@@ -282,22 +282,11 @@ fn csr(
     };
     let indptr = row_starts(&rows_of(&i), n);
     let indices: Vec<i64> = rows_of(&j).into_iter().map(|j| j as i64).collect();
-    let sides = [n as i64, m as i64];
-    let (starts, found, two) = ([n + 1], [indices.len()], [2]);
-    let mut arrays = vec![
-        ("indptr", &starts[..], Column::I64(&indptr)),
-        ("indices", &found[..], Column::I64(&indices)),
-        ("shape", &two[..], Column::I64(&sides)),
-    ];
     let values = answer
         .with_role(Role::Value)
         .map(|column| answer.all(column));
-    arrays.extend(
-        values
-            .iter()
-            .map(|values| ("data", &found[..], written(values))),
-    );
-    zipfold_io::write::write_arrays(path, &arrays, options)
+    let values = values.as_ref().map(written);
+    zipfold_io::write::write_sparse(path, [n, m], (&indptr, &indices), values, options)
 }
 
 /// Writes a text: its file is there whole or not at all.

@@ -22,7 +22,7 @@ const PARAMETERS: usize = 6;
 const LEFT: &[(&str, [usize; 4])] = &[
     ("crates/cli", [0, 0, 0, 300]),
     ("crates/core", [0, 0, 0, 250]),
-    ("crates/cpu", [0, 0, 0, 340]),
+    ("crates/cpu", [0, 0, 0, 330]),
     ("crates/gpu", [0, 0, 0, 310]),
     ("crates/io", [0, 0, 0, 310]),
     ("crates/plan", [0, 0, 0, 300]),

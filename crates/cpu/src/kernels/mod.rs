@@ -6,5 +6,6 @@ pub mod compress;
 pub mod dense;
 pub mod filter;
 pub mod histogram;
+pub mod pairwise;
 pub mod panels;
 pub mod top_k;
