@@ -102,7 +102,7 @@ impl<'j> Points<'j> {
             let kernel = kernels
                 .next()
                 .ok_or_else(|| Error::internal("no kernel was compiled"))?;
-            let kernel = match strip::dynamic(&job.low, shape) {
+            let kernel = match strip::dynamic(&job.low, shape).or(counters(job, shape)) {
                 Some(bytes) => kernel.with_shared(bytes)?,
                 None => kernel,
             };
@@ -116,7 +116,24 @@ impl<'j> Points<'j> {
         let numbers = Numbers::new(&job.folds[0]);
         let upload = |[x, y]: &[Vec<f64>; 2]| Ok([device.upload(x)?, device.upload(y)?]);
         let weights = numbers.weights.map(upload).transpose()?;
-        let (extra, sums) = (device.upload(&numbers.extra)?, numbers.sums);
+        let single = sweeps.passes.iter().all(|p| p.precision == Precision::F32);
+        let extra = match &job.folds[0] {
+            // Weights in the type of the sweep, in whole panels.
+            Fold::Reduce(_) if single => {
+                let items: Vec<f32> = numbers.extra.iter().map(|w| *w as f32).collect();
+                device.upload(&padded(items))?
+            }
+            Fold::Reduce(_) => device.upload(&padded(numbers.extra))?,
+            Fold::Dense(_)
+            | Fold::Histogram(_)
+            | Fold::Nearest(_)
+            | Fold::Join(_)
+            | Fold::Extremes(_)
+            | Fold::Top(_)
+            | Fold::Quantile(_)
+            | Fold::Grouped(_) => device.upload(&numbers.extra)?,
+        };
+        let sums = numbers.sums;
         Ok(Points {
             sums,
             job: part,
@@ -256,6 +273,20 @@ impl<'f> Numbers<'f> {
             | Fold::Grouped(_) => Numbers::default(),
         }
     }
+}
+
+/// The bytes of shared memory that counters of a histogram request.
+fn counters(job: &Job, shape: &Shape) -> Option<usize> {
+    let [Fold::Histogram(h)] = job.folds.as_slice() else {
+        return None;
+    };
+    folds::dynamic(h, shape)
+}
+
+/// Numbers with zeros up to a whole panel, so that loads of several never end beyond them.
+fn padded<T: Clone + Default>(mut items: Vec<T>) -> Vec<T> {
+    items.resize(items.len().next_multiple_of(128), T::default());
+    items
 }
 
 /// Others a block takes where their order does not matter: enough blocks to fill the device, enough

@@ -269,3 +269,17 @@ fn grids_are_those_of_the_oracle() {
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
+
+/// Counters that take more shared memory than a block has without a request, and more than it may
+/// have.
+#[test]
+#[ignore = "needs opencl"]
+fn many_bins_are_those_of_the_oracle() {
+    for bins in [8190, 11_390, 11_500, 20_000, 50_000, 60_000, 300_000] {
+        let text = format!(
+            "pair = {{ formula = \"euclidean(x, y)\" }}\nfolds = [{{ kind = \"histogram\", axes = [{{ bins = {bins}, range = [0.0, 16.0] }}] }}]"
+        );
+        let job = job(&text, rows("single", (10.0, 3), 400));
+        assert_eq!(odd(&job, &[], 0.0), None, "{bins} bins");
+    }
+}

@@ -28,7 +28,7 @@ pub mod sweeps;
 mod work;
 
 pub use blocks::Blocks;
-pub use facts::{Facts, Runtime, ids};
+pub use facts::{Common, Facts, Runtime, ids};
 pub use parts::parts;
 pub use sweeps::{MOST_STATE, folds};
 pub use work::{DeviceWork, OnDevice};
@@ -80,6 +80,7 @@ pub fn plan_for_all(
     // A tile that fits the smallest memory fits all.
     let smallest = devices.iter().min_by_key(|facts| facts.memory);
     let facts = smallest.ok_or_else(|| Error::internal("a plan for no device"))?;
+    let common = Common::new(facts.runtime, devices);
     let mut plan = host;
     // The plan of the host is the start: tiles, folds and reasons that no device changes stay.
     plan.backend = facts::ids(devices);
@@ -98,7 +99,7 @@ pub fn plan_for_all(
     let work = match matrix {
         Some(matrix) => DeviceWork::Matrix(matrix),
         None if overrides.device_family == Some(DeviceFamily::Values) => DeviceWork::Values,
-        None => Sweeps::choose_all(job, facts.runtime, overrides, facts_of_rows)?
+        None => Sweeps::choose_all(job, common, overrides, facts_of_rows)?
             .map_or(DeviceWork::Values, DeviceWork::Sweeps),
     };
     // Tiles of the host are far too small for a device.

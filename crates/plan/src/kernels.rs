@@ -285,8 +285,7 @@ fn fold_operations(fold: &Fold, work: &device::DeviceWork, widest: usize) -> f64
         }
         Swept::Histogram(h) if is(|s| s.fast_bins) => 10.0 * h.axes.len() as f64,
         Swept::Histogram(h) => {
-            // One large copy of the counters leaves room for few blocks.
-            let few = if h.cells() * 4 > SHARED { 6.0 } else { 0.0 };
+            let few = few_blocks(h);
             16.5 * h.axes.len() as f64 + few + sum_operations(h)
         }
         // Two passes.
@@ -300,6 +299,12 @@ fn fold_operations(fold: &Fold, work: &device::DeviceWork, widest: usize) -> f64
         Swept::Reduce(_) | Swept::Nearest(_) => 5.5,
         Swept::Extremes(f) => 6.0 * f.roots.len() as f64,
     }
+}
+
+/// Operations that could start while one large copy of the counters leaves room for few blocks.
+fn few_blocks(h: &Histogram) -> f64 {
+    let bytes = (h.cells() * 4) as f64;
+    if bytes > SHARED as f64 { 6.0 } else { 0.0 }
 }
 
 /// Operations of a pair for the search among edges that are not even.

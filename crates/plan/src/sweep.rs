@@ -21,8 +21,10 @@ pub enum SweepWork {
     Vectors,
     /// The k best of every row; an extreme is the best one.
     Best(usize),
-    /// Counters, with the number of cells.
-    Counters(usize),
+    /// Counters of a histogram, in shared memory.
+    Counters,
+    /// Counters of a histogram, in device memory.
+    Scattered,
     /// Matches of a join.
     Matches,
 }
@@ -40,7 +42,7 @@ impl SweepWork {
             Some(Swept::Nearest(f)) => SweepWork::Best(f.k),
             Some(Swept::Reduce(f)) if f.op.is_extreme() => SweepWork::Best(1),
             Some(Swept::Reduce(f)) if f.width > 1 => SweepWork::Vectors,
-            Some(Swept::Histogram(h)) => SweepWork::Counters(h.cells()),
+            Some(Swept::Histogram(_)) => SweepWork::Counters,
             Some(Swept::Join(_)) => SweepWork::Matches,
             Some(Swept::Reduce(_) | Swept::Extremes(_)) | None => SweepWork::Sums,
         }
@@ -169,9 +171,6 @@ pub const WIDE: usize = 8;
 pub const FEW: usize = 16;
 /// Bytes of shared memory that counters take where there are several copies.
 pub const SHARED: usize = 32 << 10;
-/// Bytes that one copy may take: what a block of any device has without a special request, less
-/// than a panel of short rows.
-pub const MOST_SHARED: usize = 45 << 10;
 
 /// Returns the shape for `work` on rows of up to `width` numbers that are swept in `precision`.
 ///
@@ -212,21 +211,19 @@ pub fn sweep(work: SweepWork, width: usize, precision: Precision) -> Sweep {
             2,
             "long lists are bound by memory: one anchor a thread keeps the most threads busy",
         ),
-        SweepWork::Counters(cells) => match counters(cells, true) {
-            Counters::Private(_) => Sweep {
-                blocks: 8,
-                ..shape(
-                    3,
-                    1,
-                    "three anchors a load of another, registers for eight blocks; longer loops leave the instruction cache",
-                )
-            },
-            Counters::Global => shape(
+        SweepWork::Counters => Sweep {
+            blocks: 8,
+            ..shape(
+                3,
                 1,
-                1,
-                "global atomics set the pace: one anchor a thread keeps the most in flight",
-            ),
+                "three anchors a load of another, registers for eight blocks; longer loops leave the instruction cache",
+            )
         },
+        SweepWork::Scattered => shape(
+            1,
+            1,
+            "global atomics set the pace: one anchor a thread keeps the most in flight",
+        ),
         SweepWork::Matches => shape(4, 1, "four anchors a load of another; matches are rare"),
     }
 }
@@ -249,11 +246,7 @@ const NEAR: f64 = 1.1;
 /// copies is taken.
 pub fn counters(cells: usize, merges: bool) -> Counters {
     if cells * 4 > SHARED {
-        // One copy is far faster than device memory, also where few blocks fit.
-        return match cells * 4 <= MOST_SHARED {
-            true => Counters::Private(1),
-            false => Counters::Global,
-        };
+        return Counters::Global;
     }
     let room = SHARED / 4 / cells.max(1);
     let steps = |copies: usize| collisions(cells, copies, merges) / occupancy(cells * copies * 4);
@@ -328,8 +321,8 @@ mod tests {
         assert_eq!(of(SweepWork::Best(1)), (2, 4));
         assert_eq!(of(SweepWork::Best(10)), (2, 4));
         assert_eq!(of(SweepWork::Best(1000)), (1, 2));
-        assert_eq!(of(SweepWork::Counters(302)), (3, 1));
-        assert_eq!(of(SweepWork::Counters(1_000_002)), (1, 1));
+        assert_eq!(of(SweepWork::Counters), (3, 1));
+        assert_eq!(of(SweepWork::Scattered), (1, 1));
     }
 
     #[test]
@@ -337,7 +330,7 @@ mod tests {
         for work in [
             SweepWork::Sums,
             SweepWork::Best(10),
-            SweepWork::Counters(302),
+            SweepWork::Counters,
             SweepWork::Matches,
         ] {
             assert_eq!(sweep(work, 40, Precision::F32).anchors, 1);
@@ -357,11 +350,7 @@ mod tests {
                     "{cells}: {copies}"
                 );
             }
-            let most = MOST_SHARED / 4;
-            for (cells, wanted) in [(8193, Counters::Private(1)), (most, Counters::Private(1))] {
-                assert_eq!(counters(cells, merges), wanted, "{cells}");
-            }
-            assert_eq!(counters(most + 1, merges), Counters::Global);
+            assert_eq!(counters(8193, merges), Counters::Global);
         }
     }
 

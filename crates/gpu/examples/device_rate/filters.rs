@@ -11,6 +11,7 @@ const IMAGES: &str = r#"{ kind = "histogram", axes = [{ bins = 300, range = [0.0
 const WITHIN: &str = r#"{ kind = "histogram", axes = [{ bins = 300, range = [0.0, 0.5] }] }"#;
 const LOG: &str = r#"{ kind = "histogram", axes = [{ edges = [LOGARITHMIC] }] }"#;
 const MANY: &str = r#"{ kind = "histogram", axes = [{ bins = 10000, range = [0.0, 1.7320508] }] }"#;
+const MOST: &str = r#"{ kind = "histogram", axes = [{ bins = 50000, range = [0.0, 1.7320508] }] }"#;
 const MORE: &str = r#"{ kind = "histogram", axes = [{ bins = 20000, range = [0.0, 1.7320508] }] }"#;
 const GRID: &str = r#"{ kind = "histogram", axes = [{ bins = 20, range = [0.0, 0.5] }, { bins = 40, range = [0.0, 0.5], value = "abs(x[2] - y[2])" }] }"#;
 const ACROSS: &str = "sqrt((x[0] - y[0])^2 + (x[1] - y[1])^2)";
@@ -49,7 +50,7 @@ const fn of(
 }
 
 /// First what the planner picks, then double precision alone.
-pub(crate) const WORKS: [Work; 26] = [
+pub(crate) const WORKS: [Work; 27] = [
     of("filter none", S, L2, HIST, ""),
     of("filter f64 rows", S, L2, HIST, "f64"),
     of("filter box", S, L2, IMAGES, ""),
@@ -60,6 +61,7 @@ pub(crate) const WORKS: [Work; 26] = [
     of("filter logarithmic", S, L2, LOG, ""),
     of("filter 10000 bins", S, L2, MANY, ""),
     of("filter 20000 bins", S, L2, MORE, ""),
+    of("filter 50000 bins", S, L2, MOST, ""),
     of("filter grid", S, ACROSS, GRID, ""),
     ("filter box nearest 10", S, S, 3, Domain::Cross, L2, KNN, ""),
     (

@@ -25,6 +25,7 @@ use zipfold_core::fold::{Extremes, Histogram, Reduce, ReduceOp};
 use zipfold_core::{Job, Precision};
 use zipfold_plan::device::bins::{Band, Scale};
 use zipfold_plan::device::sweeps::{CutoffBand, Shape};
+use zipfold_plan::sweep::SHARED;
 
 /// Adds the tally of pairs beyond the cut-off and of NaN: four numbers a thread.
 pub fn with_tally(mut fold: FoldText, shape: &Shape) -> FoldText {
@@ -48,15 +49,20 @@ pub fn rows(job: &Job, f: &Reduce, shape: &Shape, truth: Option<&Truth>) -> Fold
     let value = number(job, f.root, shape.precision);
     let stride = f.stride().max(1);
     let ip = shape.anchors;
+    let ty = type_name(shape.precision);
     let mut out = FoldText {
-        args: ", ZF_IN(double) weights, ZF_OUT(double) out, ZF_OUT(zf_u32) counts".into(),
+        args: format!(", ZF_IN({ty}) weights, ZF_OUT(double) out, ZF_OUT(zf_u32) counts"),
         state: format!("double total[{ip}][{stride}]; zf_u32 seen[{ip}];"),
         ..FoldText::default()
     };
     let every = |text: &str| format!("ZF_UNROLL for (int q = 0; q < {ip}; q++) {{ {text} }}\n");
+    let one = f.weights.is_some() && f.weight_width == 1;
+    if one {
+        out.open = step_weights(super::sweep::step(&job.low, shape), shape.precision);
+    }
     let weight = |p: &str| match &f.weights {
         None => "1.0".to_string(),
-        Some(_) if f.weight_width == 1 => "weights[b]".to_string(),
+        Some(_) if one => "weight[u]".to_string(),
         Some(_) => format!("weights[(size_t)b * {}u + {p}]", f.weight_width),
     };
     match f.op {
@@ -86,6 +92,19 @@ pub fn rows(job: &Job, f: &Reduce, shape: &Shape, truth: Option<&Truth>) -> Fold
     );
     out.finish += &every(&store);
     out
+}
+
+/// Reads the weights of the others of a step, as one load.
+fn step_weights(step: usize, precision: Precision) -> String {
+    let vector = super::loads::vector(precision, step);
+    let mut out = format!(
+        "{} weight[{step}]; {{ const {vector} v = *(ZF_GLOBAL const {vector}*)&weights[base + jj]; ",
+        type_name(precision)
+    );
+    for (u, part) in super::loads::parts(step).iter().enumerate() {
+        let _ = write!(out, "weight[{u}] = v{part}; ");
+    }
+    out + "}\n"
 }
 
 /// Counts what surely holds; what may hold is decided by double precision.
@@ -301,11 +320,11 @@ pub fn histogram(
     // One counter more than cells: what single precision cannot place is counted there, without a
     // branch.
     let count = if copies > 0 {
-        let _ = write!(
-            out.shared,
-            "ZF_SHARED zf_u32 bins[{}];",
-            (cells + 1) * copies
-        );
+        let places = (cells + 1) * copies;
+        out.shared += &match dynamic(f, shape) {
+            Some(_) => format!("ZF_DYNAMIC(zf_u32, bins, {places});"),
+            None => format!("ZF_SHARED zf_u32 bins[{places}];"),
+        };
         out.state = format!(
             "for (zf_u32 s = tid; s < {}u; s += 128u) bins[s] = 0u;\n    const zf_u32 copy = tid % {copies}u; (void)copy;\n    ZF_BARRIER();",
             cells * copies
@@ -335,6 +354,12 @@ pub fn histogram(
     let spare = (copies > 0).then_some(cells);
     out.absorb = decide_within(bands, &values, &out.absorb, (&mark(step), spare), square);
     out
+}
+
+/// The bytes of counters that the launch of a kernel requests: more than any block has without.
+pub fn dynamic(f: &Histogram, shape: &Shape) -> Option<usize> {
+    let bytes = (f.cells() + 1) * shape.copies * 4;
+    (shape.tiled.is_none() && bytes > SHARED + 4).then_some(bytes)
 }
 
 /// Adds what counts by single precision needs to the texts of a histogram. It leaves in `absorb` the

@@ -404,12 +404,12 @@ fn counters(h: &Histogram, shape: &Shape, value: &str, band: Option<Band>) -> Ep
 /// Sums by row: of a tile in single precision, from tile to tile in double.
 fn sums(f: &Reduce, value: &str) -> Epilogue {
     let term = if f.weights.is_some() {
-        format!("{value} * (float)weights[b]")
+        format!("{value} * weights[b]")
     } else {
         value.to_string()
     };
     Epilogue {
-        args: ", ZF_IN(double) weights, ZF_OUT(double) out, ZF_OUT(zf_u32) counts".into(),
+        args: ", ZF_IN(float) weights, ZF_OUT(double) out, ZF_OUT(zf_u32) counts".into(),
         state: "ZF_SHARED_ARG float* parts = (ZF_SHARED_ARG float*)slices;\n    double total = 0.0;".into(),
         open: "float part[8]; ZF_UNROLL for (int p = 0; p < 8; p++) part[p] = 0.0f;".into(),
         absorb: format!("part[p] += {term};"),

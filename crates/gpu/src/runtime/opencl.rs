@@ -74,6 +74,7 @@ fn facts(index: usize, device: &Raw) -> Result<Facts> {
         memory: device.global_mem_size().map_err(odd)?,
         largest: device.max_mem_alloc_size().map_err(odd)?,
         shared: device.local_mem_size().map_err(odd)? as usize,
+        requestable: device.local_mem_size().map_err(odd)? as usize,
         threads: device.max_work_group_size().map_err(odd)?,
         capability: 0,
         double: device.double_fp_config().is_ok_and(|c| c != 0),

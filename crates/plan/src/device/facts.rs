@@ -44,6 +44,8 @@ pub struct Facts {
     pub largest: u64,
     /// Bytes of shared (local) memory that one thread block may use without asking for more.
     pub shared: usize,
+    /// Bytes of shared memory that one thread block may have where its launch requests them.
+    pub requestable: usize,
     /// Most threads of a thread block.
     pub threads: usize,
     /// Compute capability (90 for 9.0), 0 outside CUDA.
@@ -71,6 +73,7 @@ impl Facts {
                 memory: gib(140),
                 largest: gib(140),
                 shared: 48 << 10,
+                requestable: 227 << 10,
                 threads: 1024,
                 capability: 90,
                 double: true,
@@ -86,6 +89,7 @@ impl Facts {
                 memory: gib(8),
                 largest: gib(2),
                 shared: 48 << 10,
+                requestable: 48 << 10,
                 threads: 256,
                 capability: 0,
                 double: true,
@@ -97,6 +101,26 @@ impl Facts {
     #[must_use]
     pub fn id(&self) -> String {
         ids(std::slice::from_ref(self))
+    }
+}
+
+/// What the kernels of a run may use of each of its devices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Common {
+    /// The runtime of all.
+    pub runtime: Runtime,
+    /// Bytes of shared memory that a thread block may request on each.
+    pub requestable: usize,
+}
+
+impl Common {
+    /// Returns what `devices` of `runtime` have in common.
+    pub fn new(runtime: Runtime, devices: &[Facts]) -> Self {
+        let each = devices.iter().map(|facts| facts.requestable);
+        Common {
+            runtime,
+            requestable: each.min().unwrap_or(0),
+        }
     }
 }
 

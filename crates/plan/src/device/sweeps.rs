@@ -7,7 +7,7 @@
 //! candidates, which double precision checks. Otherwise it runs in double precision.
 
 use super::bins::{Band, Scale};
-use super::facts::Runtime;
+use super::facts::{Common, Runtime};
 use super::fixed::BinSums;
 use super::loads::load_width;
 use super::maps::Placing;
@@ -157,14 +157,14 @@ impl Sweeps {
     /// `Request` for choices that do not go together.
     pub fn choose_all(
         job: &Job,
-        runtime: Runtime,
+        common: Common,
         overrides: &Overrides,
         rows: Option<&RowFacts>,
     ) -> Result<Option<Vec<Sweeps>>> {
         if !folds(job) {
             return Ok(None);
         }
-        let one = |part: &Job| Self::choose(part, runtime, overrides, rows);
+        let one = |part: &Job| Self::choose(part, common, overrides, rows);
         parts(job).iter().map(|part| one(part)).collect()
     }
     /// Returns the sweeps that fold `job`, a job of one fold.
@@ -173,7 +173,7 @@ impl Sweeps {
     /// `Request` for choices that do not go together.
     fn choose(
         job: &Job,
-        runtime: Runtime,
+        common: Common,
         overrides: &Overrides,
         rows: Option<&RowFacts>,
     ) -> Result<Option<Sweeps>> {
@@ -220,10 +220,16 @@ impl Sweeps {
         };
         let passes = sides
             .into_iter()
-            .map(|side| sweep.of_side(side, job, runtime, overrides))
+            .map(|side| sweep.of_side(side, job, common, overrides))
             .collect::<Result<Vec<_>>>()?;
         let tiles = passes.iter().find_map(|pass| pass.tiled);
-        let reason = tiles.map_or(leaf.reason, PairTiles::reason);
+        let reason = match tiles {
+            Some(tiles) => tiles.reason(),
+            None if passes.iter().any(|pass| pass.is_scattered(job)) => {
+                scattered(job, &sweep).reason
+            }
+            None => leaf.reason,
+        };
         Ok(Some(Sweeps {
             passes,
             filter,
@@ -329,9 +335,10 @@ impl Shape {
         self,
         (anchor, domain): (Side, Domain),
         job: &Job,
-        runtime: Runtime,
+        common: Common,
         overrides: &Overrides,
     ) -> Result<Shape> {
+        let runtime = common.runtime;
         shuffles(self.input, runtime)?;
         room(job, anchor, self.input, (self.anchors, self.precision))?;
         let shape = Shape {
@@ -351,16 +358,48 @@ impl Shape {
         };
         // Rows first; counters and sums get what shared memory is left.
         let taken = shared_rows(&job.low, &shape);
-        let counters = if let Fold::Histogram(h) = &job.folds[0] {
-            private_words(h)
+        let copies = if let Fold::Histogram(h) = &job.folds[0] {
+            private_words(h).map_or(0, |words| {
+                // Sums by bin stand next to the counters, in memory without a request.
+                let most = if words == h.cells() && shape.tiled.is_none() {
+                    common.requestable
+                } else {
+                    SHARED_MEMORY
+                };
+                let room = |bytes: usize| bytes.saturating_sub(taken + WAITING);
+                copies(words, runtime, overrides, [SHARED_MEMORY, most].map(room))
+            })
         } else {
-            None
+            0
         };
-        Ok(Shape {
-            copies: counters.map_or(0, |counters| copies(counters, runtime, overrides, taken)),
-            ..shape
-        })
+        Ok(Shape { copies, ..shape }.scattered(job, overrides))
     }
+}
+
+impl Shape {
+    /// Whether counters are in device memory.
+    fn is_scattered(&self, job: &Job) -> bool {
+        self.copies == 0 && self.tiled.is_none() && matches!(job.folds[0], Fold::Histogram(_))
+    }
+    /// The shape for counters in device memory, if they are there.
+    fn scattered(self, job: &Job, overrides: &Overrides) -> Shape {
+        if !self.is_scattered(job) {
+            return self;
+        }
+        let leaf = scattered(job, &self);
+        Shape {
+            anchors: overrides.points_anchors.map_or(leaf.anchors, |v| v.get()),
+            blocks: overrides.points_blocks.map_or(leaf.blocks, |v| v.get()),
+            unroll: overrides.points_unroll.map_or(leaf.unroll, |v| v.get()),
+            ..self
+        }
+    }
+}
+
+/// The leaf of the decision tree for counters in device memory.
+fn scattered(job: &Job, shape: &Shape) -> tree::Sweep {
+    let widest = tree::width(job, 0).max(tree::width(job, 1));
+    tree::sweep(tree::SweepWork::Scattered, widest, shape.precision)
 }
 
 /// Returns the words of shared memory that one copy of the counters and sums of `h` takes; none if
@@ -791,17 +830,20 @@ fn shuffles(input: Input, runtime: Runtime) -> Result<()> {
     Err(e.remedy("panel, cache or both"))
 }
 
-/// Returns the private copies of a block's counters when rows take `taken` bytes of shared memory;
-/// 0 if counters are in device memory.
-fn copies(counters: usize, runtime: Runtime, overrides: &Overrides, taken: usize) -> usize {
+/// Bytes of shared memory in which the pairs of a histogram wait for double precision.
+pub const WAITING: usize = 2304;
+
+/// Returns the private copies of a block's counters where `room` bytes are left for them without a
+/// request, and with one; 0 if counters are in device memory.
+fn copies(counters: usize, runtime: Runtime, overrides: &Overrides, room: [usize; 2]) -> usize {
     let default = match tree::counters(counters, runtime == Runtime::Cuda) {
         tree::Counters::Private(copies) => copies,
-        tree::Counters::Global => 0,
+        // One copy is far faster than device memory, also where few blocks fit.
+        tree::Counters::Global => 1,
     };
     let asked = overrides.hist_copies.map_or(default, |copies| copies.get());
-    // As many as fit, where fewer were requested than that.
-    let left = SHARED_MEMORY.saturating_sub(taken);
     // Four bytes a counter, with one place more per copy.
-    let fit = |room: usize| room.min(left) / 4 / (counters + 1);
-    asked.min(fit(tree::SHARED).max(fit(tree::MOST_SHARED).min(1)))
+    let fit = |room: usize| room / 4 / (counters + 1);
+    // As many as fit, where fewer were requested than that.
+    asked.min(fit(tree::SHARED.min(room[0])).max(fit(room[1]).min(1)))
 }
