@@ -283,3 +283,41 @@ fn many_bins_are_those_of_the_oracle() {
         assert_eq!(odd(&job, &[], 0.0), None, "{bins} bins");
     }
 }
+
+/// A number under a root that double precision finds positive and single precision negative.
+#[test]
+#[ignore = "needs opencl"]
+fn roots_of_numbers_that_rounding_makes_negative_are_those_of_the_oracle() {
+    let bins = [
+        "{ bins = 50, range = [0.0, 1.0] }",
+        "{ edges = [0.01, 0.1, 1.0] }",
+    ];
+    for axis in bins {
+        let text = format!(
+            "domain = \"ordered\"\npair = {{ formula = \"sqrt(0.9 - (x[0] * y[1] + x[0] * y[2] + x[0] * y[1]))\" }}\nfolds = [{{ kind = \"histogram\", axes = [{axis}] }}]"
+        );
+        let mut random = Random::new(2);
+        // The most of every component among them: 0.3 · (1 + 1 + 1) is 0.9 but for roundings.
+        let row = |at: usize| match at % 4 {
+            0 => [0.3, 1.0, 1.0],
+            _ => [0.3, 1.0, 1.0].map(|most| most * random.unit()),
+        };
+        let items: Vec<f64> = (0..300).flat_map(row).collect();
+        let job = job(&text, Table::f64(300, 3, items).unwrap());
+        assert!(is_filtered(&job), "{axis}");
+        assert_eq!(odd(&job, &[], 0.0), None, "{axis}");
+    }
+}
+
+/// Bins by single precision alone still leave out pairs beyond a cut-off. No distance is near an
+/// edge or the cut-off.
+#[test]
+#[ignore = "needs opencl"]
+fn fast_bins_keep_the_cut_off() {
+    let text = "cutoff = 3.7\npair = { formula = \"euclidean(x, y)\" }\nfolds = [{ kind = \"histogram\", axes = [{ bins = 7, range = [0.01, 7.01] }] }]";
+    let mut random = Random::new(4);
+    let items: Vec<f64> = (0..900).map(|_| below(&mut random, 4) as f64).collect();
+    let job = job(text, Table::f64(300, 3, items).unwrap());
+    assert!(is_filtered(&job));
+    assert_eq!(odd(&job, &[("bins", "fast")], 0.0), None);
+}

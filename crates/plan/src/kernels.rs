@@ -12,7 +12,7 @@ use crate::device::matrix::{Matrix, MatrixKernel};
 use crate::device::products;
 use crate::device::sweeps::Sweeps;
 use crate::device::{self, Facts};
-use crate::sweep::{FEW, HELD, SHARED, SweepWork, WIDE, width};
+use crate::sweep::{FEW, HELD, SHARED, SweepWork, UNIT, WIDE, width};
 use crate::swept::Swept;
 use std::borrow::Cow;
 use zipfold_core::fold::{Axis, Fold, Histogram, ReduceOp};
@@ -44,6 +44,8 @@ const LEVEL: f64 = 55.0;
 const HEAP: f64 = 27.0;
 /// Components of a slice: rows that are no longer leave nothing to fetch next to the work.
 const SLICE: usize = 16;
+/// How much longer double precision waits where few threads fit.
+const DOUBLE: f64 = 2.8;
 /// Seconds of a run next to its kernels: memory, launches, results.
 const BESIDE: f64 = 1.8e-4;
 
@@ -281,7 +283,7 @@ fn fold_operations(fold: &Fold, work: &device::DeviceWork, widest: usize) -> f64
         // Without a filter each pair is placed in double precision.
         Swept::Histogram(h) if is(|s| s.filter.is_none()) => {
             let others = 34.0 * (h.axes.len() - 1) as f64;
-            78.0 + others + search_operations(h) + sum_operations(h)
+            78.0 + others + DOUBLE * few_blocks(h) + search_operations(h) + sum_operations(h)
         }
         Swept::Histogram(h) if is(|s| s.fast_bins) => 10.0 * h.axes.len() as f64,
         Swept::Histogram(h) => {
@@ -301,10 +303,15 @@ fn fold_operations(fold: &Fold, work: &device::DeviceWork, widest: usize) -> f64
     }
 }
 
-/// Operations that could start while one large copy of the counters leaves room for few blocks.
+/// Operations that could start while one large copy of the counters leaves room for few blocks of
+/// threads.
 fn few_blocks(h: &Histogram) -> f64 {
-    let bytes = (h.cells() * 4) as f64;
-    if bytes > SHARED as f64 { 6.0 } else { 0.0 }
+    let bytes = h.cells() * 4;
+    if bytes <= SHARED {
+        return 0.0;
+    }
+    let blocks = (UNIT / bytes).max(1) as f64;
+    88.0 / blocks.powf(1.7)
 }
 
 /// Operations of a pair for the search among edges that are not even.

@@ -231,7 +231,7 @@ pub fn sweep(work: SweepWork, width: usize, precision: Precision) -> Sweep {
 /// Lanes of a warp; there are as many banks of shared memory.
 const LANES: usize = 32;
 /// Bytes of shared memory of a multiprocessor (Hopper), and blocks of 128 threads that it takes.
-const UNIT: usize = 228 << 10;
+pub(crate) const UNIT: usize = 228 << 10;
 const BLOCKS: usize = 16;
 
 /// Copies whose predicted steps are within this factor of the fewest are good enough.

@@ -513,7 +513,11 @@ fn decide_within(
         );
     }
     if bands[0].fast {
-        return format!("{text}{count} }}");
+        let within = cut.map_or_else(String::new, |(square, cut)| {
+            let limit = super::expression::literal(cut.limit, Precision::F32);
+            format!("if ({square} > {limit}) far++; else ")
+        });
+        return format!("{text}{within}{{ {count} }} }}");
     }
     let mark = match cut {
         None => mark.to_string(),
@@ -565,7 +569,8 @@ fn position_text(at: usize, band: &Band, value: &str) -> String {
     )
 }
 
-/// Whether the position on axis `at` is nearer to an edge than its error, or not trusted.
+/// Whether the position on axis `at` is nearer to an edge than its error, or not trusted; true where
+/// it is NaN, as the root of a number that only single precision finds below zero.
 fn near_text(at: usize, band: &Band) -> String {
     let single = |v: f64| super::expression::literal(v, Precision::F32);
     let low = if band.sure > 0.0 {
@@ -577,13 +582,13 @@ fn near_text(at: usize, band: &Band) -> String {
     if band.root > 0.0 {
         // The nearer to an edge, and the smaller the root, the sooner.
         return format!(
-            "zf_fma_f({} - {off}, root{at}, {}) <= 0.0f",
+            "!(zf_fma_f({} - {off}, root{at}, {}) > 0.0f)",
             single(0.5 - band.constant),
             single(-band.root)
         );
     }
     format!(
-        "zf_fma_f(zf_abs_f(t{at}), {}, {off}) >= {}{low}",
+        "!(zf_fma_f(zf_abs_f(t{at}), {}, {off}) < {}){low}",
         single(band.slope),
         single(0.5 - band.constant)
     )

@@ -128,8 +128,8 @@ pub fn squared_length(difference: Bound, lattice: &Triclinic) -> Option<Bound> {
     // origin can be the nearest, so |r − v| is no more than |r|. The terms are rounded: two products
     // of three components, their constants and three sums.
     let moved = 2.0 * reach * off + off * off;
-    let rounded = 3.0 * reach * reach + 5.0 * reach * longest + 2.0 * longest * longest;
-    let abs = 1.01 * (moved + U * (rounded + 3.0 * reach * reach)) + TINY;
+    let rounded = 6.0 * reach * reach + 8.0 * reach * longest + 3.0 * longest * longest;
+    let abs = 1.01 * (moved + U * rounded) + TINY;
     Some(Bound {
         lo: 0.0,
         hi: reach * reach + abs,

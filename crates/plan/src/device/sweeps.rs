@@ -103,6 +103,8 @@ pub struct Filter {
 pub struct CutoffBand {
     /// The root of the squared distance.
     pub root: usize,
+    /// The square of the cut-off.
+    pub limit: f64,
     /// Up to here a pair is within the cut-off.
     pub within: f64,
     /// From here on a pair is beyond it.
@@ -122,6 +124,7 @@ impl CutoffBand {
         let beyond = f64::from(((limit + gap) as f32).next_up());
         Some(Some(CutoffBand {
             root,
+            limit,
             within,
             beyond,
         }))
@@ -550,7 +553,7 @@ fn room(
     let bytes = tree::width(job, at) * rows[0] + tree::width(job, 1 - at) * rows[1];
     // Counters, or the queues of candidates.
     let taken = if matches!(job.folds[0], Fold::Histogram(_)) {
-        tree::SHARED
+        tree::SHARED + WAITING
     } else {
         tree::SHARED / 2
     };
