@@ -225,22 +225,14 @@ impl Sweeps {
             .into_iter()
             .map(|side| sweep.of_side(side, job, common, overrides))
             .collect::<Result<Vec<_>>>()?;
-        let tiles = passes.iter().find_map(|pass| pass.tiled);
-        let reason = match tiles {
-            Some(tiles) => tiles.reason(),
-            None if passes.iter().any(|pass| pass.is_scattered(job)) => {
-                scattered(job, &sweep).reason
-            }
-            None => leaf.reason,
-        };
         Ok(Some(Sweeps {
-            passes,
             filter,
             ranges: ranges.cloned(),
             products: products.cloned(),
             counts_first,
             fast_bins: overrides.bins == Some(Bins::Fast),
-            reason,
+            reason: why(job, &passes, leaf.reason),
+            passes,
         }))
     }
     /// Returns whether values come from register-blocked tiles.
@@ -396,6 +388,17 @@ impl Shape {
             unroll: overrides.points_unroll.map_or(leaf.unroll, |v| v.get()),
             ..self
         }
+    }
+}
+
+/// Why the kernels of `passes` are built so; `leaf` is what the decision tree says of sweeps whose
+/// state is near.
+fn why(job: &Job, passes: &[Shape], leaf: &'static str) -> &'static str {
+    let far = passes.iter().find(|pass| pass.is_scattered(job));
+    match (passes.iter().find_map(|pass| pass.tiled), far) {
+        (Some(tiles), _) => tiles.reason(),
+        (None, Some(pass)) => scattered(job, pass).reason,
+        (None, None) => leaf,
     }
 }
 
