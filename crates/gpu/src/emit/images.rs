@@ -44,6 +44,7 @@ fn single_literal(value: f64) -> String {
 /// `delta` some image.
 pub(super) fn single(
     periodic_box: &PeriodicBox,
+    near: bool,
     dim: usize,
     of_rows: &dyn Fn(usize) -> String,
 ) -> String {
@@ -54,7 +55,7 @@ pub(super) fn single(
     match periodic_box.image() {
         Image::Orthorhombic(o) => {
             for (k, length) in o.lengths().iter().enumerate().take(dim) {
-                out += &component(k, *length);
+                out += &component(k, *length, near);
             }
         }
         Image::Triclinic(o) if dim >= 3 => out += &oblique(o),
@@ -70,8 +71,12 @@ pub(super) fn single(
     out
 }
 
-/// One component in a box with right angles.
-fn component(k: usize, length: f64) -> String {
+/// One component in a box with right angles; its magnitude alone where differences are near.
+fn component(k: usize, length: f64, near: bool) -> String {
+    if near {
+        let held = single_literal(length);
+        return format!("e{k} = zf_min_f(zf_abs_f(e{k}), {held} - zf_abs_f(e{k}));\n");
+    }
     format!(
         "e{k} = zf_fma_f({}, zf_fma_f(e{k}, {}, {ROUND}) - {ROUND}, e{k});\n",
         single_literal(-length),

@@ -74,8 +74,8 @@ struct Writer<'l> {
     precision: Precision,
     /// Exponentials by the special function unit, their constant factors taken into its base.
     fast: bool,
-    /// The box, where minimum images are of single precision, too.
-    images: Option<&'l PeriodicBox>,
+    /// The box, where minimum images are of single precision, too, and whether they are near.
+    images: Option<(&'l PeriodicBox, bool)>,
 }
 
 /// Writes the pair function of `low` for values of type `precision`.
@@ -95,14 +95,15 @@ pub fn pair_text(
     )
 }
 
-/// As [`pair_text`] in single precision, minimum images too: values whose error is bounded.
-pub fn filter_pair_text(low: &Lowered, periodic_box: Option<&PeriodicBox>) -> PairText {
+/// As [`pair_text`] in single precision, minimum images too: values whose error is bounded. `near`
+/// says that no image is more than one box away.
+pub fn filter_pair_text(low: &Lowered, periodic_box: Option<&PeriodicBox>, near: bool) -> PairText {
     text(
         Writer {
             low,
             precision: Precision::F32,
             fast: false,
-            images: periodic_box,
+            images: periodic_box.map(|periodic_box| (periodic_box, near)),
         },
         periodic_box,
     )
@@ -135,7 +136,7 @@ fn text(w: Writer<'_>, periodic_box: Option<&PeriodicBox>) -> PairText {
     PairText {
         image: if low.periodic {
             match w.images {
-                Some(periodic_box) => w.single_image(periodic_box),
+                Some((periodic_box, near)) => w.single_image(periodic_box, near),
                 None => w.image(periodic_box),
             }
         } else {
@@ -449,17 +450,17 @@ impl Writer<'_> {
     /// Whether reduction `id` is the squared length of the shortest image in an oblique box, which
     /// [`images::oblique`] has found.
     fn is_image_length(&self, id: Id) -> bool {
-        let oblique = |b: &PeriodicBox| matches!(b.image(), Image::Triclinic(_));
+        let oblique = |(b, _): (&PeriodicBox, bool)| matches!(b.image(), Image::Triclinic(_));
         let Node::Reduce(ComponentReduce::Sum, body) = self.low.formula.node(id) else {
             return false;
         };
         self.images.is_some_and(oblique) && squares_delta(self.low, *body)
     }
     /// Differences of the raw rows in single precision, by the minimum image.
-    fn single_image(&self, periodic_box: &PeriodicBox) -> String {
+    fn single_image(&self, periodic_box: &PeriodicBox, near: bool) -> String {
         let raw = |side: usize| self.low.raw_vector(side).unwrap_or(0);
         let of_rows = |k: usize| format!("XS({}, {k}) - YS({}, {k})", raw(0), raw(1));
-        images::single(periodic_box, self.low.dim, &of_rows)
+        images::single(periodic_box, near, self.low.dim, &of_rows)
     }
     /// Differences of the raw rows in double precision, by the minimum image.
     fn image(&self, periodic_box: Option<&PeriodicBox>) -> String {

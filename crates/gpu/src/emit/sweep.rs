@@ -412,7 +412,7 @@ fn body(job: &Job, shape: &Shape, fold: &FoldText, swapped: bool) -> String {
     let periodic_box = job.periodic_box.as_ref();
     let pair = match (shape.fast, shape.filter) {
         (true, _) => fast_pair_text(&job.low, periodic_box),
-        (false, true) => filter_pair_text(&job.low, periodic_box),
+        (false, true) => filter_pair_text(&job.low, periodic_box, shape.near),
         (false, false) => pair_text(&job.low, periodic_box, shape.precision),
     };
     let mut out = String::new();

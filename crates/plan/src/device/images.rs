@@ -7,6 +7,8 @@
 //! d = x − y                    single precision
 //! q = rint(d / L)              by one fused multiplication and an addition that rounds
 //! r = d − q · L                one rounding
+//! or, where no difference is longer than L:
+//! r = min(|d|, L − |d|)        one rounding
 //! ```
 //!
 //! Near half a box length `q` may be the other of two whole numbers. Then `r` has the other sign,
@@ -43,17 +45,44 @@ const LARGER: f64 = 1.001;
 /// has them at ±1; the next ones are looked at to be sure.
 const MULTIPLES: i32 = 2;
 
-/// Bounds the magnitude of the image of one component in a box of this length; none where the
-/// difference is too many boxes long.
+/// Returns whether differences are no longer than a box of these lengths, so that the magnitude of
+/// an image is that of the difference, or what it lacks of the length.
+pub fn is_near(difference: Bound, lengths: &[f64]) -> bool {
+    let far = difference.top() + difference.abs + difference.rel * difference.top();
+    lengths.iter().all(|length| far <= *length)
+}
+
+/// Bounds the magnitude of the image of one component in a box of this length, where differences
+/// are [near](is_near) or not; none where the difference is too many boxes long.
 ///
 /// The range has both signs, and so has the error: it is one of the magnitude.
-pub fn component(difference: Bound, length: f64) -> Option<Bound> {
+pub fn component(difference: Bound, length: f64, near: bool) -> Option<Bound> {
     let far = difference.top();
     let error = difference.abs + difference.rel * far;
     if far <= 0.5 * length - 2.0 * error - 4.0 * U * length {
-        // Nothing is wrapped: the quotient rounds to zero.
+        // Nothing is wrapped: the quotient rounds to zero, and the length lacks more.
         return Some(difference);
     }
+    // The length in single precision, and the rounding of what is left of it.
+    let held = (f64::from(length as f32) - length).abs();
+    let abs = match near {
+        true => error + held + U * length,
+        false => error + far_error(difference, length, held)?,
+    };
+    let abs = 1.01 * abs + TINY;
+    let half = 0.5 * length + abs;
+    Some(Bound {
+        lo: -half.min(far),
+        hi: half.min(far),
+        abs,
+        rel: 0.0,
+    })
+}
+
+/// Bounds the error of an image that is some boxes away, next to that of the difference.
+fn far_error(difference: Bound, length: f64, held: f64) -> Option<f64> {
+    let far = difference.top();
+    let error = difference.abs + difference.rel * far;
     // A difference that is off may be one box more.
     let boxes = ((far + error) / length + 0.5 + 1e-5).floor();
     if boxes > MOST_BOXES {
@@ -65,16 +94,7 @@ pub fn component(difference: Bound, length: f64) -> Option<Bound> {
     let tie = (boxes - 0.5).max(0.5) * length;
     let inverse = (f64::from((1.0 / length) as f32) * length - 1.0).abs() + 0.01 * U;
     let quotient = difference.abs + difference.rel * tie + inverse * tie;
-    // The length in single precision, as often as it is taken away, and the rounding of the result.
-    let lengths = boxes * (f64::from(length as f32) - length).abs();
-    let abs = 1.01 * (error + lengths + 0.5 * U * length + 2.0 * quotient) + TINY;
-    let half = 0.5 * length + abs;
-    Some(Bound {
-        lo: -half.min(far),
-        hi: half.min(far),
-        abs,
-        rel: 0.0,
-    })
+    Some(boxes * held + 0.5 * U * length + 2.0 * quotient)
 }
 
 /// Returns the lattice vectors, one of each pair ±v, that can be nearer to a place in the box of
@@ -185,8 +205,16 @@ mod tests {
     #[test]
     fn magnitudes_of_images_stay_within_their_bound() {
         let mut draw = draws();
-        for length in [1.0, 10.0, 0.3, 7.123_456_789] {
-            let far = 2.3 * length;
+        let lengths = [1.0, 10.0, 0.3, 7.123_456_789];
+        for (length, times) in lengths
+            .into_iter()
+            .flat_map(|l| [(l, 2.3), (l, 0.99), (l, 1.0)])
+        {
+            let far = times * length;
+            let given = Bound::held(-far, far, false).unwrap();
+            let near = is_near(given, &[length]);
+            assert_eq!(near, times < 1.0, "{times}");
+            let bound = component(given, length, near).unwrap();
             for _ in 0..20_000 {
                 // Some differences next to half a box.
                 let d = match draw() {
@@ -194,11 +222,12 @@ mod tests {
                     _ => length * (0.5 + (draw() * 2.0).round()) * (1.0 + draw() * 1e-7),
                 };
                 let d = d.clamp(-far, far);
-                let given = Bound::held(-far, far, false).unwrap();
-                let bound = component(given, length).unwrap();
                 let single = d as f32;
                 let turns = single.mul_add((1.0 / length) as f32, 12_582_912.0) - 12_582_912.0;
-                let single = (-(length as f32)).mul_add(turns, single);
+                let single = match near {
+                    true => single.abs().min(length as f32 - single.abs()),
+                    false => (-(length as f32)).mul_add(turns, single),
+                };
                 let wide = d - length * (d / length).round_ties_even();
                 let off = (f64::from(single.abs()) - wide.abs()).abs();
                 assert!(

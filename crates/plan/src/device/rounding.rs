@@ -243,11 +243,21 @@ impl<'l> Bounds<'l> {
         let difference = self.raw_difference()?;
         match self.periodic_box?.image() {
             Image::Orthorhombic(o) => match o.lengths().get(k) {
-                Some(length) => images::component(difference, *length),
+                Some(length) => images::component(difference, *length, self.is_near()),
                 None => Some(difference),
             },
             Image::Triclinic(_) => None,
         }
+    }
+    /// Returns whether the magnitudes of images in a box with right angles are those of differences,
+    /// or what these lack of the length ([`images::is_near`]).
+    pub fn is_near(&self) -> bool {
+        let lengths = match self.periodic_box.map(PeriodicBox::image) {
+            Some(Image::Orthorhombic(o)) => o.lengths(),
+            Some(Image::Triclinic(_)) | None => return false,
+        };
+        let difference = self.raw_difference();
+        difference.is_some_and(|difference| images::is_near(difference, lengths))
     }
     /// Bounds a component of the difference of the rows as they were given.
     fn raw_difference(&self) -> Option<Bound> {

@@ -214,6 +214,8 @@ impl Sweeps {
             domain: job.space.domain,
             clean: is_clean(job, filter, ranges),
             fast: single,
+            near: filter.is_some()
+                && ranges.is_some_and(|ranges| own_bounds(job, ranges).is_near()),
             load: 1,
             balanced: false,
             tiled: products.map(|_| PairTiles::Products {
@@ -283,6 +285,8 @@ pub struct Shape {
     pub clean: bool,
     /// Exponentials by the special function unit.
     pub fast: bool,
+    /// Where a filter looks at minimum images, none is more than one box away.
+    pub near: bool,
     /// Numbers of a load.
     pub load: usize,
     /// Pairs of a block's own rows are shared evenly by its threads.
