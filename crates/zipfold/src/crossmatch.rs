@@ -30,11 +30,6 @@ const HALF_TURN: f64 = 648_000.0;
 /// The value of a match in the columns of an output.
 const SEPARATION: &str = "separation";
 
-/// The key of the question that names columns of positions.
-type PositionsOption = &'static str;
-/// That of x, and of y where it has no own one.
-const COLUMNS: PositionsOption = "columns";
-
 /// Matches of two catalogues by position, as a question. Its TOML has the same keys.
 ///
 /// ```
@@ -315,10 +310,10 @@ impl CrossMatch {
                 .limit("648000 arcseconds")
                 .remedy(Opt::Radius.to(2)));
         }
-        let of_y = self.of_y();
+        let [of_x, of_y] = self.options();
         let [x, y] = [
-            positions(both[0], (&columns[0], COLUMNS), on_sky, &options.budget)?,
-            positions(both[1], (&columns[1], of_y), on_sky, &options.budget)?,
+            positions(both[0], (&columns[0], &of_x), on_sky, &options.budget)?,
+            positions(both[1], (&columns[1], &of_y), on_sky, &options.budget)?,
         ];
         if x.cols() != y.cols() {
             let what = format!(
@@ -344,19 +339,18 @@ impl CrossMatch {
             sides,
         })
     }
-    /// What asks for the columns of y.
-    fn of_y(&self) -> PositionsOption {
-        match self.columns2 {
-            Some(_) => "columns2",
-            None => COLUMNS,
-        }
+    /// What asks for the columns of x and of y, as messages name it.
+    fn options(&self) -> [String; 2] {
+        let of_x = Opt::Columns.to_string();
+        let of_y = self.columns2.as_ref().map(|_| "columns2".to_string());
+        [of_x.clone(), of_y.unwrap_or(of_x)]
     }
     /// The columns of positions of x and of y, and whether they are angles.
     fn columns(&self, sides: [&SideTable; 2]) -> Result<([Vec<String>; 2], bool)> {
         if let Some(columns) = &self.columns {
             let other = self.columns2.as_ref().unwrap_or(columns);
             let counts = if self.sky { 2..=2 } else { 1..=usize::MAX };
-            for (columns, option) in [(columns, COLUMNS), (other, self.of_y())] {
+            for (columns, option) in [columns, other].into_iter().zip(self.options()) {
                 if !counts.contains(&columns.len()) {
                     let (what, remedy) = match self.sky {
                         true => ("two columns of angles", "right ascension and declination"),
@@ -532,19 +526,19 @@ fn usual_columns(sides: [&SideTable; 2]) -> Option<([Vec<String>; 2], bool)> {
 /// Positions: unit vectors of angles, or the columns as they are.
 fn positions(
     side: &SideTable,
-    (columns, option): (&[String], PositionsOption),
+    (columns, option): (&[String], &str),
     on_sky: bool,
     budget: &Budget,
 ) -> Result<Table> {
     let column = |name: &String| side.column(name, Opt::Columns);
-    let place = |name: &String| match column(name).map_err(|e| e.at_place(option))? {
+    let place = |name: &String| match column(name).map_err(|e| e.at_place(option.to_string()))? {
         ColumnPlace::Number(at) => Ok(at),
         ColumnPlace::Word(_) => {
             let e = Error::request(format!(
                 "expected numbers for positions, got text in '{name}' of {}",
                 side.name
             ));
-            Err(e.at_place(option).remedy("columns of numbers"))
+            Err(e.at_place(option.to_string()).remedy("columns of numbers"))
         }
     };
     let places: Vec<usize> = columns.iter().map(place).collect::<Result<_>>()?;
