@@ -131,7 +131,8 @@ class Silhouettes(Same):
 
 def _is_missing(label: Any) -> bool:
     """Whether a label is None, NaN, NaT or the NA of pandas: of these, the last three are equal to nothing."""
-    return label is None or (label == label) is not True
+    same = label == label
+    return label is None or not (isinstance(same, (bool, np.bool_)) and bool(same))
 
 
 def silhouette(
