@@ -147,3 +147,18 @@ def test_labels_that_divide_nothing_are_refused():
     for labels in ([1, 1, 1], [1, 2, 3]):
         with pytest.raises(ValueError, match="expected 2 to 2 labels"):
             zf.silhouette([[0.0], [1.0], [2.0]], labels)
+
+
+@pytest.mark.parametrize("labels", [[0.0, 1.0, np.nan, 1.0], ["a", None, "b", "b"], ["a", "a", pd.NA, "b"]])
+def test_a_row_without_a_label_is_refused(labels):
+    with pytest.raises(ValueError, match="expected a label, got none in row"):
+        zf.silhouette([[0.0], [1.0], [5.0], [6.0]], labels)
+
+
+def test_formulas_of_a_join_without_a_match_have_no_rows():
+    far = "x.time > y.time + 1000"
+    found = zf.join(A, B, far, on="station", select="x.id, x.time - y.time as gap")
+    assert list(found.columns) == ["id", "gap"] and len(found) == 0
+    sky = {"ra": np.array([1.0]), "dec": np.array([0.0])}
+    found = zf.crossmatch(sky, {"ra": np.array([9.0]), "dec": np.array([0.0])}, radius=1, select="x.ra - y.ra as gap, separation")
+    assert len(found["gap"]) == 0

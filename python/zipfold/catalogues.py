@@ -129,6 +129,12 @@ class Silhouettes(Same):
     by_group: np.ndarray
 
 
+def _is_missing(label: Any) -> bool:
+    """Whether a label is None, NaN, NaT or the NA of pandas: of these, the last three are equal to nothing."""
+    same = label == label
+    return label is None or not (isinstance(same, (bool, np.bool_)) and bool(same))
+
+
 def silhouette(
     data: Any,
     labels: Any,
@@ -195,6 +201,9 @@ def silhouette(
         marks = np.asarray(labels)
         if marks.shape != (len(array),):
             raise InputError(f"labels: expected one label for each of {len(array)} rows, got the shape {marks.shape}")
+        missing = next((row for row, mark in enumerate(marks.tolist()) if _is_missing(mark)), None)
+        if missing is not None:
+            raise InputError(f"labels: expected a label, got none in row {missing} (from 0)\n  try: leave the row out, or give it a label")
         names, codes = np.unique(marks, return_inverse=True)
         words = [str(name) for name in names]
         known = (array, [f"c{k}" for k in range(array.shape[1])], [("label", codes.astype(np.float64), words)], [])

@@ -38,9 +38,9 @@ pub(crate) struct Join {
     )]
     pub select: Vec<String>,
     /// Every pair; also rows of x without one; the first match of each row of x; or the rows of x
-    /// with or without a match
-    #[arg(long, default_value = "inner", help_heading = "Result", value_parser = ["inner", "left", "any", "semi", "anti"])]
-    pub kind: String,
+    /// with or without a match [default: inner]
+    #[arg(long, help_heading = "Result", value_parser = ["inner", "left", "any", "semi", "anti"])]
+    pub kind: Option<String>,
     /// Only the K nearest rows of y for each row of x, by --metric or --value [default: euclidean]
     #[arg(long, value_name = "K", value_parser = whole, help_heading = "Result", allow_negative_numbers = true)]
     pub nearest: Option<usize>,

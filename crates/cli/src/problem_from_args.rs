@@ -319,9 +319,9 @@ fn quantiles(args: &Reduce, budget: &Budget) -> Result<Problem> {
 
 /// `join`.
 pub(crate) fn join(args: &Join, budget: &Budget) -> Result<Problem> {
-    let kind = match args.kind.as_str() {
-        "semi" => JoinKind::Semi,
-        "anti" => JoinKind::Anti,
+    let kind = match args.kind.as_deref() {
+        Some("semi") => JoinKind::Semi,
+        Some("anti") => JoinKind::Anti,
         _ => JoinKind::Inner,
     };
     if let Some((option, pair)) = args

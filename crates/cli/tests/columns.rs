@@ -237,3 +237,23 @@ fn places_are_counted_from_one() {
         .run("hist a.csv --columns a --range 0 9 --shard 1/2 -o x.csv")
         .refused(&["x.csv", ".part"]);
 }
+
+#[test]
+fn an_argument_takes_the_place_of_the_kind_of_a_file() {
+    let question = "x = \"a.csv\"\ny = \"b.csv\"\non = [\"k\"]\njoin_kind = \"left\"\n";
+    let folder = Folder::new("columns-kind")
+        .with("a.csv", "k,v\n1,10\n2,20\n")
+        .with("b.csv", "k,w\n1,30\n3,40\n")
+        .with("j.toml", question);
+    folder.run("join j.toml --select v,w -o left.csv").ok();
+    folder
+        .run("join j.toml --select v,w --kind inner -o inner.csv")
+        .ok();
+    let rows = |name: &str| {
+        let text = folder.read(name);
+        let rows = text.lines().filter(|line| !line.starts_with('#'));
+        rows.map(String::from).collect::<Vec<_>>()
+    };
+    assert_eq!(rows("left.csv"), ["v,w", "10,30", "20,"]);
+    assert_eq!(rows("inner.csv"), ["v,w", "10,30"]);
+}

@@ -67,14 +67,14 @@ pub fn write_named_rows(
     let [rows, columns] = names;
     let cols = columns.rows();
     let mut lines = || -> io::Result<()> {
-        word(&mut out, separator, &rows.name)?;
+        word(&mut out, separator, 0, &rows.name)?;
         for col in 0..cols {
             out.write_all(&[separator])?;
-            word(&mut out, separator, columns.get(col))?;
+            word(&mut out, separator, 1, columns.get(col))?;
         }
         out.write_all(b"\n")?;
         for row in 0..rows.rows() {
-            word(&mut out, separator, rows.get(row))?;
+            word(&mut out, separator, 0, rows.get(row))?;
             for col in 0..cols {
                 // Never the first cell of a line.
                 cell(&mut out, separator, 1, items, row * cols + col)?;
@@ -88,9 +88,13 @@ pub fn write_named_rows(
     out.commit()
 }
 
-/// A cell of text.
-fn word(out: &mut Output, separator: u8, text: &str) -> io::Result<()> {
-    out.write_all(text_cell(text, separator).as_bytes())
+/// Cell `at` of a row, of text: quoted also where the first cell would make the row a comment.
+pub(crate) fn word(out: &mut Output, separator: u8, at: usize, text: &str) -> io::Result<()> {
+    let cell = text_cell(text, separator);
+    match at == 0 && cell.starts_with('#') {
+        true => write!(out, "\"{cell}\""),
+        false => out.write_all(cell.as_bytes()),
+    }
 }
 
 fn comment_lines(out: &mut Output, comments: &[String]) -> io::Result<()> {
@@ -105,13 +109,7 @@ fn header(out: &mut Output, separator: u8, columns: &[(&str, Column<'_>)]) -> io
         if at > 0 {
             out.write_all(&[separator])?;
         }
-        let cell = text_cell(name, separator);
-        // A first cell that begins so would make the line a comment.
-        if at == 0 && cell.starts_with('#') {
-            write!(out, "\"{cell}\"")?
-        } else {
-            out.write_all(cell.as_bytes())?
-        }
+        word(out, separator, at, name)?;
     }
     out.write_all(b"\n")
 }
@@ -167,6 +165,7 @@ fn cell(
         Column::Words(words, rows) => word(
             out,
             separator,
+            at,
             usize::try_from(rows[row]).map_or("", |r| words.get(r)),
         ),
     }

@@ -5,7 +5,7 @@
 
 use crate::atomic::{Output, OutputOptions};
 pub use crate::cells::{CellKind, Cells};
-use crate::csv_write::text_cell;
+use crate::csv_write::word;
 use crate::read::{is_packed, suffix};
 use std::io::{self, Write};
 use zipfold_core::{Error, Opt, Result};
@@ -132,12 +132,7 @@ fn header(out: &mut Output, separator: u8, columns: &[(String, CellKind)]) -> io
         if at > 0 {
             out.write_all(&[separator])?;
         }
-        let cell = text_cell(name, separator);
-        // A first cell that begins so would make the line a comment.
-        match at == 0 && cell.starts_with('#') {
-            true => write!(out, "\"{cell}\"")?,
-            false => out.write_all(cell.as_bytes())?,
-        }
+        word(out, separator, at, name)?;
     }
     out.write_all(b"\n")
 }
@@ -148,14 +143,24 @@ fn line(out: &mut Output, separator: u8, columns: &[Cells], row: usize) -> io::R
             out.write_all(&[separator])?;
         }
         match cells {
-            Cells::Numbers(values) if values[row].is_nan() => {}
-            Cells::Whole(values) if values[row].is_nan() => {}
+            Cells::Numbers(values) | Cells::Whole(values) if values[row].is_nan() => {
+                null(out, columns.len())?;
+            }
             Cells::Numbers(values) => write!(out, "{:?}", values[row])?,
             Cells::Whole(values) => write!(out, "{}", values[row] as i64)?,
-            Cells::Words(..) => {
-                out.write_all(text_cell(cells.word(row), separator).as_bytes())?;
-            }
+            Cells::Words(..) => match cells.word(row) {
+                "" => null(out, columns.len())?,
+                text => word(out, separator, at, text)?,
+            },
         }
     }
     out.write_all(b"\n")
+}
+
+/// An empty cell; two quotes where it is the only one, because readers skip empty lines.
+fn null(out: &mut Output, columns: usize) -> io::Result<()> {
+    match columns {
+        1 => out.write_all(b"\"\""),
+        _ => Ok(()),
+    }
 }

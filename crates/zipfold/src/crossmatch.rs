@@ -14,13 +14,14 @@ use crate::saved;
 use crate::tables::{
     Arranged, ColumnPlace, Destination, Item, JoinedRows, MatchBatch, MatchedRows, Matching,
     NearestRows, OutputColumns, SideTable, Source, TableKind, Taker, Ties, Wanted, gathered,
-    hand_on, items, naming, needed, numbers,
+    hand_on, items, naming, needed, numbers, reserve_lists,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use zipfold_core::problem::PairSpec;
 use zipfold_core::{Budget, Data, Error, Message, Opt, Result, Table};
 use zipfold_io::OutputOptions;
+use zipfold_plan::Stop;
 
 /// Arcseconds of a radian.
 const ARCSECONDS: f64 = 648_000.0 / std::f64::consts::PI;
@@ -309,9 +310,10 @@ impl CrossMatch {
                 .limit("648000 arcseconds")
                 .remedy(Opt::Radius.to(2)));
         }
+        let [of_x, of_y] = self.options();
         let [x, y] = [
-            positions(both[0], &columns[0], on_sky, &options.budget)?,
-            positions(both[1], &columns[1], on_sky, &options.budget)?,
+            positions(both[0], (&columns[0], &of_x), on_sky, &options.budget)?,
+            positions(both[1], (&columns[1], &of_y), on_sky, &options.budget)?,
         ];
         if x.cols() != y.cols() {
             let what = format!(
@@ -319,8 +321,8 @@ impl CrossMatch {
                 x.cols(),
                 y.cols()
             );
-            let e = Error::request(what).at_place(Opt::Columns);
-            return Err(e.remedy(Opt::Columns.like("x,y,z")));
+            let e = Error::request(what).at_place(of_y);
+            return Err(e.remedy("as many columns of x as of y"));
         }
         let positions = Data {
             x,
@@ -337,16 +339,25 @@ impl CrossMatch {
             sides,
         })
     }
+    /// What asks for the columns of x and of y, as messages name it.
+    fn options(&self) -> [String; 2] {
+        let of_x = Opt::Columns.to_string();
+        let of_y = self.columns2.as_ref().map(|_| "columns2".to_string());
+        [of_x.clone(), of_y.unwrap_or(of_x)]
+    }
     /// The columns of positions of x and of y, and whether they are angles.
     fn columns(&self, sides: [&SideTable; 2]) -> Result<([Vec<String>; 2], bool)> {
         if let Some(columns) = &self.columns {
             let other = self.columns2.as_ref().unwrap_or(columns);
             let counts = if self.sky { 2..=2 } else { 1..=usize::MAX };
-            for columns in [columns, other] {
+            for (columns, option) in [columns, other].into_iter().zip(self.options()) {
                 if !counts.contains(&columns.len()) {
-                    let what = format!("expected two columns of angles, got {}", columns.len());
-                    let e = Error::request(what).at_place(Opt::Columns);
-                    return Err(e.remedy(Opt::Columns.like("RA,DEC")));
+                    let (what, remedy) = match self.sky {
+                        true => ("two columns of angles", "right ascension and declination"),
+                        false => ("the columns of positions", "at least one column"),
+                    };
+                    let what = format!("expected {what}, got {}", columns.len());
+                    return Err(Error::request(what).at_place(option).remedy(remedy));
                 }
             }
             return Ok(([columns.clone(), other.clone()], self.sky));
@@ -438,6 +449,10 @@ impl CrossMatch {
             y: Some(data.x.clone()),
             weights: vec![None],
         };
+        let budget = &options.budget;
+        let bytes = back.x.rows() as u64 * 8;
+        let _back = budget.reserve(bytes, "the nearest rows of y")?;
+        let _lists = reserve_lists(budget, data.x.rows(), 1)?;
         let mut nearest = vec![u64::MAX; back.x.rows()];
         let mut pairs = Matching::new(&one_way, None, &back, options).each(&mut |found| {
             for (j, i) in found.i.iter().zip(&found.j) {
@@ -454,7 +469,7 @@ impl CrossMatch {
             }
             Ok(())
         })?;
-        hand_on(self.kind, &lists, &mut separated)?;
+        hand_on(self.kind, &lists, Stop(options.stop), &mut separated)?;
         Ok(pairs)
     }
     /// What the rows are, in a line.
@@ -509,16 +524,21 @@ fn usual_columns(sides: [&SideTable; 2]) -> Option<([Vec<String>; 2], bool)> {
 }
 
 /// Positions: unit vectors of angles, or the columns as they are.
-fn positions(side: &SideTable, columns: &[String], on_sky: bool, budget: &Budget) -> Result<Table> {
-    let place = |name: &String| match side.column(name, Opt::Columns)? {
+fn positions(
+    side: &SideTable,
+    (columns, option): (&[String], &str),
+    on_sky: bool,
+    budget: &Budget,
+) -> Result<Table> {
+    let column = |name: &String| side.column(name, Opt::Columns);
+    let place = |name: &String| match column(name).map_err(|e| e.at_place(option.to_string()))? {
         ColumnPlace::Number(at) => Ok(at),
         ColumnPlace::Word(_) => {
             let e = Error::request(format!(
-                "expected numbers for positions, got text in '{name}'"
+                "expected numbers for positions, got text in '{name}' of {}",
+                side.name
             ));
-            Err(e
-                .at_place(side.name.clone())
-                .remedy(Opt::Columns.like("RA,DEC")))
+            Err(e.at_place(option.to_string()).remedy("columns of numbers"))
         }
     };
     let places: Vec<usize> = columns.iter().map(place).collect::<Result<_>>()?;

@@ -23,7 +23,9 @@ mod sides;
 mod values;
 
 pub use asked::{TableJoin, TableKind, Ties};
-pub(crate) use found::{MatchBatch, Matching, NearestRows, Taker, Wanted, hand_on, naming};
+pub(crate) use found::{
+    MatchBatch, Matching, NearestRows, Taker, Wanted, hand_on, naming, reserve_lists,
+};
 pub(crate) use gathered::{Destination, gathered, numbers};
 pub use gathered::{JoinedColumn, JoinedRows, MatchedRows};
 pub(crate) use output::OutputColumns;

@@ -575,3 +575,196 @@ fn silhouettes_are_those_of_a_double_loop() {
         assert_eq!(answer.groups.len(), groups);
     }
 }
+
+#[test]
+fn a_budget_of_any_size_gives_all_rows_or_a_refusal() {
+    let mut random = Random::new(11);
+    let (x, y) = (rows(&mut random, 1200), rows(&mut random, 1000));
+    let join = TableJoin {
+        predicate: Some("abs(x.time - y.time) < 3".into()),
+        select: vec!["x.time".into()],
+        ..TableJoin::new("x", "y")
+    };
+    let tables = || (table(&x), Some(table(&y)));
+    let whole = join.of_tables(tables(), &Options::default()).unwrap();
+    assert!(whole.rows > 400_000, "{}", whole.rows);
+    let (mut refused, mut answered) = (0, 0);
+    for half in 1..64 {
+        let options = || Options {
+            budget: Budget::new(half << 19),
+            ..Options::default()
+        };
+        let cells = join.of_tables(tables(), &options());
+        let cells = cells.map(|answer| (answer.rows, answer.columns[0].cells.len() as u64));
+        let numbers = join.rows_of_tables(tables(), &options());
+        let numbers = numbers.map(|found| (found.i.len() as u64, found.j.len() as u64));
+        for answer in [cells, numbers] {
+            match answer {
+                Ok(rows) => {
+                    assert_eq!(rows, (whole.rows, whole.rows), "{half} halves of a MiB");
+                    answered += 1;
+                }
+                Err(e) => {
+                    assert_eq!(e.blame(), Blame::Resource, "{e}");
+                    refused += 1;
+                }
+            }
+        }
+    }
+    assert!(
+        refused > 5 && answered > 5,
+        "{refused} refused, {answered} answered"
+    );
+}
+
+#[test]
+fn formulas_of_a_join_without_a_match_are_empty_columns() {
+    let x = rows(&mut Random::new(1), 4);
+    let join = TableJoin {
+        predicate: Some("x.time > y.time + 1000".into()),
+        select: vec!["x.word, x.time - y.time as gap".into()],
+        ..TableJoin::new("x", "y")
+    };
+    let found = join.rows_of_tables((table(&x), Some(table(&x))), &Options::default());
+    let found = found.unwrap();
+    assert_eq!((found.i.len(), found.formulas), (0, vec![vec![]]));
+}
+
+#[test]
+fn a_key_without_a_value_has_no_kind_and_matches_nothing() {
+    let named = |rows: usize| {
+        let items = vec![f64::NAN; 2 * rows];
+        let names = vec!["word".to_string(), "time".to_string()];
+        Table::f64(rows, 2, items)
+            .unwrap()
+            .with_names(names)
+            .unwrap()
+    };
+    let x = rows(&mut Random::new(3), 9);
+    for (y, kind) in [0, 4].into_iter().flat_map(|y| KINDS.map(|kind| (y, kind))) {
+        let join = TableJoin {
+            on: vec!["word".into()],
+            kind,
+            ..TableJoin::new("x", "y")
+        };
+        let all = if matches!(kind, TableKind::Left | TableKind::Anti) {
+            9
+        } else {
+            0
+        };
+        let there = join.of_tables((table(&x), Some(named(y))), &Options::default());
+        assert_eq!(there.unwrap().rows, all, "{kind:?} of {y}");
+        let back = join.of_tables((named(y), Some(table(&x))), &Options::default());
+        let all = if all == 0 { 0 } else { y as u64 };
+        assert_eq!(back.unwrap().rows, all, "{kind:?} of {y}, exchanged");
+    }
+}
+
+#[test]
+fn wrong_columns_of_positions_are_told_with_their_option() {
+    let tables = || (sky_table(&[[1.0, 2.0]]), sky_table(&[[1.0, 2.0]]));
+    let told = |columns: &[&str], columns2: &[&str], sky| {
+        let named = |names: &[&str]| Some(names.iter().map(|n| (*n).to_string()).collect());
+        let asked = CrossMatch {
+            columns: named(columns),
+            columns2: named(columns2),
+            sky,
+            ..CrossMatch::new("a", "b")
+        };
+        let answer = asked.rows_of_tables(tables(), &Options::default());
+        answer.unwrap_err().to_string()
+    };
+    let (good, one) = (&["ra", "dec"][..], &["ra"][..]);
+    let text = told(good, one, true);
+    assert!(
+        text.contains("columns2") && text.contains("angles"),
+        "{text}"
+    );
+    let text = told(one, good, true);
+    assert!(
+        !text.contains("columns2") && text.contains("angles"),
+        "{text}"
+    );
+    let text = told(good, one, false);
+    assert!(
+        text.contains("columns2") && !text.contains("angle"),
+        "{text}"
+    );
+    let text = told(good, &[], false);
+    assert!(
+        text.contains("columns2") && !text.contains("angle"),
+        "{text}"
+    );
+    let text = told(good, &["ra", "none"], false);
+    assert!(text.contains("columns2") && text.contains("none"), "{text}");
+}
+
+#[test]
+fn ties_of_equal_rows_are_refused_where_memory_does_not_hold_them() {
+    let equal = || Table::f64(1500, 1, vec![2.0; 1500]).unwrap();
+    let join = TableJoin {
+        nearest: Some(1),
+        ties: Ties::All,
+        ..TableJoin::new("x", "y")
+    };
+    let run = |mib: u64| {
+        let budget = Budget::new(mib << 20);
+        let options = Options {
+            budget: budget.clone(),
+            ..Options::default()
+        };
+        let answer = join.rows_of_tables((equal(), Some(equal())), &options);
+        (answer.map(|found| found.i.len()), budget.peak())
+    };
+    let (all, peak) = run(4096);
+    assert_eq!(all.unwrap(), 2_250_000);
+    // The lists of the rows take 32 bytes for each match, and the answer of three columns 48.
+    assert!(peak >= 2_250_000 * 80, "{peak}");
+    let (refused, _) = run(8);
+    assert_eq!(refused.unwrap_err().blame(), Blame::Resource);
+}
+
+#[test]
+fn plans_say_whether_pairs_of_keys_are_evaluated_one_by_one() {
+    let keyed = |heavy: usize, rows: usize| {
+        let key = |row: usize| row.saturating_sub(heavy) as f64;
+        let items = (0..rows).flat_map(|row| [key(row), row as f64]).collect();
+        let names = vec!["key".to_string(), "time".to_string()];
+        Table::f64(rows, 2, items)
+            .unwrap()
+            .with_names(names)
+            .unwrap()
+    };
+    let join = TableJoin {
+        on: vec!["key".into()],
+        predicate: Some("x.time < y.time".into()),
+        ..TableJoin::new("x", "y")
+    };
+    let told = |heavy: usize| {
+        let tables = (keyed(heavy, 20_000), Some(keyed(heavy, 20_000)));
+        let plan = join.explain_tables(tables, &Options::default()).unwrap();
+        plan.to_string().contains("one by one")
+    };
+    assert!(told(1));
+    // 9 million pairs of one key are for an engine, although 17 000 keys have a pair each.
+    assert!(!told(3000));
+}
+
+#[test]
+fn a_join_of_keys_ends_when_it_is_told_to() {
+    let x = rows(&mut Random::new(4), 300);
+    let stop = std::sync::atomic::AtomicBool::new(true);
+    let options = Options {
+        stop: Some(&stop),
+        ..Options::default()
+    };
+    for predicate in [None, Some("x.time < y.time".to_string())] {
+        let join = TableJoin {
+            on: vec!["word".into(), "whole".into()],
+            predicate,
+            ..TableJoin::new("x", "y")
+        };
+        let answer = join.of_tables((table(&x), Some(table(&x))), &options);
+        assert_eq!(answer.unwrap_err().blame(), Blame::Interrupted);
+    }
+}

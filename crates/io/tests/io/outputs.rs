@@ -2,8 +2,11 @@
 
 use crate::scratch::{Scratch, explained, read, values};
 use std::io::Write;
-use zipfold_core::Blame;
-use zipfold_io::{Column, NpyFile, Output, OutputOptions, write_array, write_columns};
+use zipfold_core::{Blame, Budget, Table, Words};
+use zipfold_io::rows_write::{CellKind, Cells, RowsWriter};
+use zipfold_io::{
+    Column, NpyFile, Output, OutputOptions, ReadOptions, read_table, write_array, write_columns,
+};
 
 const KEEP: OutputOptions = OutputOptions {
     force: false,
@@ -255,4 +258,42 @@ fn an_unfinished_array_is_resumed_or_removed() {
         NpyFile::create::<f64>(&scratch.path("e.npy"), &[1 << 31, 1 << 30], KEEP).unwrap_err();
     explained(&large, Blame::Request, &["larger than any file"]);
     assert_eq!(scratch.names(), ["d.npy"]);
+}
+
+#[test]
+fn a_text_that_begins_as_a_comment_and_a_row_of_one_null_are_read_back() {
+    let scratch = Scratch::new();
+    let words = Words::from_words("tag", ["a", "#b", "", "# c, d"]);
+    let tags = Cells::Words(words, vec![0, 1, 2, 3]);
+    let numbers = Cells::Numbers(vec![1.5, f64::NAN, 2.0, f64::NAN]);
+    let budget = Budget::new(1 << 24);
+    let write = |name: &str, columns: &[(&str, CellKind)], cells: &[Cells]| {
+        let path = scratch.path(name);
+        let named: Vec<_> = columns
+            .iter()
+            .map(|(name, kind)| ((*name).to_string(), *kind))
+            .collect();
+        let mut file = RowsWriter::create(&path, &named, &["a note".to_string()], FORCE).unwrap();
+        file.push(cells).unwrap();
+        file.finish().unwrap();
+        read_table(&path, &ReadOptions::default(), &budget).unwrap()
+    };
+    let tag = |table: &Table, row| table.labels().unwrap().columns()[0].get(row).to_string();
+    for suffix in ["csv", "tsv"] {
+        let kinds = [("tag", CellKind::Word), ("number", CellKind::Number)];
+        let both = write(
+            &format!("a.{suffix}"),
+            &kinds,
+            &[tags.clone(), numbers.clone()],
+        );
+        let found: Vec<String> = (0..both.rows()).map(|row| tag(&both, row)).collect();
+        assert_eq!(found, ["a", "#b", "", "# c, d"]);
+        let one = write(&format!("b.{suffix}"), &kinds[1..], &[numbers.clone()]);
+        let found: Vec<f64> = (0..one.rows()).map(|row| one.get(row, 0)).collect();
+        assert_eq!((found.len(), found[0], found[2]), (4, 1.5, 2.0));
+        assert!(found[1].is_nan() && found[3].is_nan());
+        let whole = Cells::Whole(vec![f64::NAN, 3.0]);
+        let one = write(&format!("c.{suffix}"), &[("n", CellKind::Whole)], &[whole]);
+        assert_eq!((one.rows(), one.get(1, 0)), (2, 3.0));
+    }
 }

@@ -17,12 +17,18 @@ use crate::query::{Answer, Query};
 use std::ops::Range;
 use zipfold_core::fold::{Columns, JoinKind, Numbers, Role};
 use zipfold_core::problem::{FoldSpec, Input, NamedColumns, NanPolicy, PairSpec, Problem, SCHEMA};
-use zipfold_core::{Blame, Data, Domain, Error, Message, Result, Side, Table, describe};
+use zipfold_core::{
+    Blame, Budget, Data, Domain, Error, Message, Opt, Reservation, Result, Side, Table, describe,
+};
+use zipfold_gpu::DeviceSelector;
+use zipfold_plan::Stop;
 
 /// Matches that are handed on at a time.
 const CHUNK: usize = 1 << 17;
 /// Bytes of a match while the engine finds and sorts it.
 const BYTES: u64 = 160;
+/// Bytes of a match in a list that grows.
+const MATCH: u64 = 32;
 /// The most matches that are found at once: more do not make a part quicker.
 const MOST: u64 = 1 << 23;
 /// The fewest rows of x of a first part.
@@ -89,6 +95,7 @@ struct Batcher<'s> {
     /// The first row of x that is not decided.
     next: u64,
     buffer: MatchBatch,
+    stop: Stop<'s>,
     sink: &'s mut Taker<'s>,
 }
 
@@ -105,6 +112,7 @@ impl Batcher<'_> {
         }
     }
     fn flush(&mut self) -> Result<()> {
+        self.stop.check()?;
         let buffer = std::mem::take(&mut self.buffer);
         match buffer.i.is_empty() {
             true => Ok(()),
@@ -162,13 +170,19 @@ impl Batcher<'_> {
 /// Hands the matches of all rows of x to `sink`, as rows of this kind.
 ///
 /// # Errors
-/// Those of `sink`.
-pub(crate) fn hand_on(kind: TableKind, lists: &[RowMatches], sink: &mut Taker<'_>) -> Result<()> {
+/// Those of `sink`; `Interrupted`.
+pub(crate) fn hand_on(
+    kind: TableKind,
+    lists: &[RowMatches],
+    stop: Stop<'_>,
+    sink: &mut Taker<'_>,
+) -> Result<()> {
     let mut out = Batcher {
         kind,
         valued: true,
         next: 0,
         buffer: MatchBatch::default(),
+        stop,
         sink,
     };
     out.lists(lists)?;
@@ -207,13 +221,21 @@ impl<'a> Matching<'a> {
             valued: wanted.value.is_some(),
             next: 0,
             buffer: MatchBatch::default(),
+            stop: Stop(self.options.stop),
             sink,
         };
         let pairs = match (&wanted.nearest, wanted.kind.has_pairs()) {
             _ if self.is_listed() => self.listed(&mut out)?,
             (Some(nearest), _) => self.nearest(nearest, &mut out)?,
             (None, false) => self.rows_of_x(&mut out)?,
-            (None, true) if wanted.predicate.is_none() => self.by_keys(&mut out)?,
+            (None, true) if wanted.predicate.is_none() => {
+                if self.has_device() {
+                    self.options
+                        .warnings
+                        .add("pairs of equal keys alone are listed on the host, not on a device");
+                }
+                self.by_keys(&mut out)?
+            }
             (None, true) => self.parts(&mut out)?,
         };
         if wanted.kind == TableKind::Left {
@@ -232,6 +254,13 @@ impl<'a> Matching<'a> {
             return Ok(Message::from(
                 "pairs of equal keys alone: rows are listed by key",
             ));
+        }
+        if let (true, Some(keys)) = (self.is_listed(), self.keys) {
+            let [pairs, _] = keys.pairs();
+            return Ok(Message::from(format!(
+                "{pairs} pairs of {} keys: evaluated one by one on the host",
+                keys.count
+            )));
         }
         let data = self.rows(None)?;
         let problem = match &wanted.nearest {
@@ -277,7 +306,14 @@ impl<'a> Matching<'a> {
         let asked = wanted.predicate.is_some() || wanted.nearest.is_some();
         // Options of a metric have no place in a formula.
         let plain = wanted.pair.metric.is_none() || wanted.pair.params.is_empty();
-        asked && plain && self.keys.is_some_and(ListedPairs::pays)
+        asked && plain && !self.has_device() && self.keys.is_some_and(ListedPairs::pays)
+    }
+    /// Whether a device was asked for by name.
+    fn has_device(&self) -> bool {
+        !matches!(
+            self.options.device,
+            DeviceSelector::Cpu | DeviceSelector::Auto
+        )
     }
     /// The question of one pair of equal keys.
     fn listed_problem(&self) -> Problem {
@@ -309,7 +345,7 @@ impl<'a> Matching<'a> {
         let (x, y) = (self.data.x.clone(), Some(self.data.other().clone()));
         let weights = vec![None];
         let data = Data { x, y, weights };
-        let pairs = ListedPairs::new(&problem, data, keys, self.options.threads)?;
+        let pairs = ListedPairs::new(&problem, data, keys, self.options)?;
         let half = self.is_half()?;
         let similar = self.is_similarity();
         let mut next = 0;
@@ -450,6 +486,7 @@ impl<'a> Matching<'a> {
         let [n, m] = self.counts();
         let half = self.is_half()?;
         let most = (self.options.budget.free() / (2 * BYTES)).clamp(1, MOST);
+        let problem = self.join_problem(JoinKind::Inner, false);
         let (mut at, mut pairs) = (0, 0);
         let mut step = match (n as u64).saturating_mul(m as u64) <= most {
             true => n,
@@ -457,27 +494,35 @@ impl<'a> Matching<'a> {
         };
         while at < n {
             let end = n.min(at.saturating_add(step.max(1)));
-            match self.part(at..end, half, out) {
-                Ok([found, visited]) => {
-                    pairs += visited;
-                    // As many rows as would give the most matches, but not many more than before:
-                    // the next rows may have more.
-                    let fit = most as f64 * (end - at) as f64 / (2 * found.max(1)) as f64;
-                    step = (fit as usize).clamp(1, 8 * (end - at));
-                    at = end;
+            // The engine alone is asked again, with fewer rows: matches that were handed on are not
+            // found twice.
+            let data = self.rows(Some(at..end))?;
+            let answer = match Query::new(&problem, &data, self.options).run() {
+                Err(e) if e.blame() == Blame::Resource && end - at > 1 => {
+                    step = (end - at) / 4;
+                    continue;
                 }
-                Err(e) if e.blame() == Blame::Resource && end - at > 1 => step = (end - at) / 4,
-                Err(e) => return Err(e),
-            }
+                answer => answer?,
+            };
+            let found = self.part(at, &answer, half, out)?;
+            pairs += answer.outcome.pairs;
+            // As many rows as would give the most matches, but not many more than before: the next
+            // rows may have more.
+            let fit = most as f64 * (end - at) as f64 / (2 * found.max(1)) as f64;
+            step = (fit as usize).clamp(1, 8 * (end - at));
+            at = end;
         }
         Ok(pairs)
     }
-    /// Matches of some rows of x: how many, and the pairs visited.
-    fn part(&self, rows: Range<usize>, half: bool, out: &mut Batcher<'_>) -> Result<[u64; 2]> {
-        let data = self.rows(Some(rows.clone()))?;
-        let problem = self.join_problem(JoinKind::Inner, false);
-        let answer = Query::new(&problem, &data, self.options).run()?;
-        let columns = columns_of(&answer)?;
+    /// Hands on the matches of the rows of x from `first`, and returns how many the engine found.
+    fn part(
+        &self,
+        first: usize,
+        answer: &Answer<'_>,
+        half: bool,
+        out: &mut Batcher<'_>,
+    ) -> Result<u64> {
+        let columns = columns_of(answer)?;
         let [i, j] = by_role(&columns, [Role::Row(Side::X), Role::Row(Side::Y)])?;
         let values = columns.with_role(Role::Value);
         let values = values.map(|column| columns.all(column));
@@ -485,12 +530,12 @@ impl<'a> Matching<'a> {
             let (Some(a), Some(b)) = (i.row(line), j.row(line)) else {
                 return Err(Error::internal("a match without rows"));
             };
-            let (a, b) = (self.row(0, rows.start + a), self.row(1, b));
+            let (a, b) = (self.row(0, first + a), self.row(1, b));
             if keeps(self.wanted.same, half, a, b) {
                 out.matched(a, b, values.as_ref().map_or(f64::NAN, |v| v.get(line)))?;
             }
         }
-        Ok([i.len() as u64, answer.outcome.pairs])
+        Ok(i.len() as u64)
     }
     /// The question of nearest rows: a pair that the condition leaves out is infinitely far.
     fn nearest_problem(&self, k: usize) -> Problem {
@@ -538,9 +583,14 @@ impl<'a> Matching<'a> {
     /// The nearest rows of each row of x.
     fn nearest(&self, asked: &NearestRows, out: &mut Batcher<'_>) -> Result<u64> {
         let data = self.rows(None)?;
+        let n = data.x.rows().max(self.data.x.rows());
+        let k = asked.k.min(data.other().rows());
+        let _held = reserve_lists(&self.options.budget, n, k)?;
         let (mut lists, mut pairs) = self.lists(asked, &data)?;
+        let mut _ties = None;
         if !lists.tied.is_empty() {
-            pairs += self.all_ties(&data, &mut lists)?;
+            let (visited, held) = self.all_ties(&data, &mut lists)?;
+            (pairs, _ties) = (pairs + visited, Some(held));
         }
         let n = self.data.x.rows();
         let lists = match self.keys {
@@ -593,7 +643,8 @@ impl<'a> Matching<'a> {
         named.is_some_and(|metric| metric.similarity)
     }
     /// Lists every row of y that is as near as the last one, for rows that have such.
-    fn all_ties(&self, data: &Data, lists: &mut Lists) -> Result<u64> {
+    /// Returns the pairs visited, and what the lists take.
+    fn all_ties(&self, data: &Data, lists: &mut Lists) -> Result<(u64, Reservation)> {
         let last: Vec<f64> = lists.tied.iter().map(|(_, value)| *value).collect();
         let rows: Vec<u32> = lists.tied.iter().map(|(row, _)| *row).collect();
         let x = with_column(&data.x.of_rows(&rows)?, LAST, last)?;
@@ -605,6 +656,9 @@ impl<'a> Matching<'a> {
         let columns = columns_of(&answer)?;
         let roles = [Role::Row(Side::X), Role::Row(Side::Y), Role::Value];
         let [i, j, values] = by_role(&columns, roles)?;
+        let bytes = i.len() as u64 * MATCH;
+        let held = self.options.budget.reserve(bytes, "the rows of all ties");
+        let held = held.map_err(|e| e.remedy(Opt::Ties.to("first")))?;
         for row in &rows {
             lists.all[*row as usize].clear();
         }
@@ -620,7 +674,7 @@ impl<'a> Matching<'a> {
         for row in &rows {
             lists.all[*row as usize].sort_by(|a, b| nearer(*a, *b, similar));
         }
-        Ok(answer.outcome.pairs)
+        Ok((answer.outcome.pairs, held))
     }
     /// The question of the rows that are as near as the last nearest row.
     fn ties_problem(&self) -> Problem {
@@ -671,6 +725,18 @@ impl NearestRows {
         }
         list
     }
+}
+
+/// Takes what the lists of `k` rows for each of `rows` rows take.
+///
+/// # Errors
+/// `Resource` beyond the budget.
+pub(crate) fn reserve_lists(budget: &Budget, rows: usize, k: usize) -> Result<Reservation> {
+    // The list of a row, once by rows with a key and once by all rows; it has room for 4 at least.
+    let row = 48 + (k.max(4) as u64).saturating_mul(MATCH / 2);
+    let bytes = (rows as u64).saturating_mul(row);
+    let held = budget.reserve(bytes, "the lists of nearest rows");
+    held.map_err(|e| e.remedy("some rows of x at a time, one run each"))
 }
 
 /// The order of nearest rows: by value, then by row.

@@ -118,8 +118,9 @@ pub(crate) fn gathered(
     };
     let mut rows = 0;
     let pairs = finder(&mut |found| {
+        sink.take(output, found, &options.budget)?;
         rows += found.i.len() as u64;
-        sink.take(output, found, &options.budget)
+        Ok(())
     })?;
     let streamed = matches!(sink, RowSink::File(_));
     let cells = match sink {
@@ -161,6 +162,8 @@ pub(crate) fn numbers(
 ) -> Result<MatchedRows> {
     let mut out = MatchedRows {
         columns: output.described(),
+        // A list for each formula, also where nothing matches.
+        formulas: output.formula_values(&MatchBatch::default())?,
         ..MatchedRows::default()
     };
     let mut held = vec![];
@@ -171,7 +174,6 @@ pub(crate) fn numbers(
         out.j.extend(&found.j);
         out.values.extend(&found.values);
         let formulas = output.formula_values(found)?;
-        out.formulas.resize(formulas.len(), vec![]);
         let both = out.formulas.iter_mut().zip(formulas);
         both.for_each(|(to, from)| to.extend(from));
         Ok(())

@@ -91,13 +91,18 @@ impl RowsByKey {
             count,
         }
     }
-    /// Number of pairs of rows with equal keys.
-    pub(crate) fn pairs(&self) -> u64 {
+    /// Number of pairs of rows with equal keys: of all keys, and of the key that has the most.
+    pub(crate) fn pairs(&self) -> [u64; 2] {
         let (starts, _) = self.rows_of_y();
-        let rows = self.rows[0].iter();
-        let code = rows.map(|row| self.codes[0][*row as usize] as usize);
-        code.map(|code| (starts[code + 1] - starts[code]) as u64)
-            .sum()
+        let mut by_key = vec![0; starts.len()];
+        for row in &self.rows[0] {
+            let code = self.codes[0][*row as usize] as usize;
+            by_key[code] += (starts[code + 1] - starts[code]) as u64;
+        }
+        [
+            by_key.iter().sum(),
+            by_key.iter().copied().max().unwrap_or(0),
+        ]
     }
     /// The rows of y by key: for each key where they begin, and the rows.
     pub(crate) fn rows_of_y(&self) -> (Vec<usize>, Vec<u32>) {
@@ -134,6 +139,10 @@ fn refine(
         [ColumnPlace::Word(a), ColumnPlace::Word(b)] => {
             numbered([&sides[0].words[a], &sides[1].words[b]])
         }
+        // A column of nulls alone has no kind, and no row of it a partner.
+        _ if (0..2).any(|side| has_no_value(sides[side], places[side])) => {
+            sides.map(|side| vec![None; side.rows()])
+        }
         [ColumnPlace::Number(_), ColumnPlace::Word(_)]
         | [ColumnPlace::Word(_), ColumnPlace::Number(_)] => {
             let what = format!(
@@ -154,6 +163,14 @@ fn refine(
         }
     }
     Ok(())
+}
+
+/// Whether all cells of a column are nulls.
+fn has_no_value(side: &SideTable, place: ColumnPlace) -> bool {
+    (0..side.rows()).all(|row| match place {
+        ColumnPlace::Number(at) => side.table.get(row, at).is_nan(),
+        ColumnPlace::Word(at) => side.words[at].get(row).is_empty(),
+    })
 }
 
 /// The words of two columns as numbers; an empty word is none.

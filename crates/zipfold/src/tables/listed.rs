@@ -4,11 +4,13 @@
 //! Values are the reference values of the pairs, as those of an engine.
 
 use super::keys::RowsByKey;
+use crate::options::Options;
 use crate::pool;
 use rayon::prelude::*;
 use zipfold_core::fold::Fold;
 use zipfold_core::oracle::PairValues;
-use zipfold_core::{Data, Error, Job, Problem, Result, describe};
+use zipfold_core::{Budget, Data, Error, Job, Problem, Reservation, Result, describe};
+use zipfold_plan::Stop;
 
 /// Seconds that an engine takes to begin with a part.
 const PART: f64 = 75e-6;
@@ -16,7 +18,10 @@ const PART: f64 = 75e-6;
 const ALONE: f64 = 120e-9;
 const TOGETHER: f64 = 3e-9;
 /// Pairs that are evaluated before their matches are handed on.
-const AT_ONCE: usize = 1 << 22;
+const AT_ONCE: u64 = 1 << 22;
+/// Bytes of a match in a list that grows, and of the list of a row.
+const MATCH: u64 = 32;
+const LIST: u64 = 24;
 
 /// The pairs of equal keys, and how one is evaluated.
 pub(crate) struct ListedPairs<'a> {
@@ -28,27 +33,35 @@ pub(crate) struct ListedPairs<'a> {
     starts: Vec<usize>,
     rows: Vec<u32>,
     threads: usize,
+    stop: Stop<'a>,
+    budget: &'a Budget,
+    /// What the rows of y by key take.
+    _held: Reservation,
 }
 
 /// The matches of a row of x: values, and rows of y that ascend.
 pub(crate) type RowMatches = Vec<(f64, u64)>;
 
 impl<'a> ListedPairs<'a> {
-    /// Whether the pairs of equal keys are so few that they are evaluated one by one.
+    /// Whether the pairs of equal keys are so few that they are evaluated one by one. A key of many
+    /// pairs is for an engine, also among many small ones.
     pub(crate) fn pays(keys: &RowsByKey) -> bool {
-        let pairs = keys.pairs() as f64;
-        pairs * (ALONE - TOGETHER) < keys.count as f64 * PART
+        let [pairs, largest] = keys.pairs();
+        let quicker = pairs as f64 * (ALONE - TOGETHER) < keys.count as f64 * PART;
+        quicker && largest <= AT_ONCE
     }
     /// The pairs of the rows of `data`, all rows as they were given; `problem` is one join.
     ///
     /// # Errors
-    /// `Request` for a condition or a value that means nothing.
+    /// `Request` for a condition or a value that means nothing; `Resource` beyond the budget.
     pub(crate) fn new(
         problem: &Problem,
         data: Data,
         keys: &'a RowsByKey,
-        threads: usize,
+        options: &'a Options<'a>,
     ) -> Result<ListedPairs<'a>> {
+        let bytes = keys.count as u64 * 8 + keys.rows[1].len() as u64 * 4;
+        let held = options.budget.reserve(bytes, "the rows of y by key")?;
         let job = describe(problem, data)?;
         let Some(Fold::Join(join)) = job.folds.first() else {
             return Err(Error::internal("another fold than a join"));
@@ -61,14 +74,18 @@ impl<'a> ListedPairs<'a> {
             keys,
             starts,
             rows,
-            threads: zipfold_cpu::detect(threads, 0).threads,
+            threads: zipfold_cpu::detect(options.threads, 0).threads,
+            stop: Stop(options.stop),
+            budget: &options.budget,
+            _held: held,
         })
     }
     /// Hands the matches of each row of x that has a key to `take`, rows ascending. Returns the
     /// pairs visited.
     ///
     /// # Errors
-    /// Those of `take`; `Resource` when the system refuses threads.
+    /// Those of `take`; `Resource` beyond the budget and when the system refuses threads;
+    /// `Interrupted`.
     pub(crate) fn each(
         &self,
         keeps: impl Fn(u64, u64) -> bool + Sync,
@@ -76,12 +93,17 @@ impl<'a> ListedPairs<'a> {
     ) -> Result<u64> {
         let pool = pool::kept(self.threads)?;
         let (all, mut from, mut pairs) = (&self.keys.rows[0], 0, 0);
+        // A quarter of what is free: the taker needs some as well.
+        let at_once = (self.budget.free() / (4 * MATCH)).min(AT_ONCE);
         while from < all.len() {
+            self.stop.check()?;
             let (mut end, mut some) = (from, 0);
-            while end < all.len() && (some < AT_ONCE || end == from) {
-                some += self.partners(all[end]).len();
+            while end < all.len() && (some < at_once || end == from) {
+                some += self.partners(all[end]).len() as u64;
                 end += 1;
             }
+            let bytes = some * MATCH + (end - from) as u64 * LIST;
+            let _held = self.budget.reserve(bytes, "the matches of some keys")?;
             let row = |(values, roots): &mut (PairValues<'_>, Vec<Vec<f64>>), i: &u32| {
                 self.matches(*i, &keeps, values, roots)
             };
@@ -94,7 +116,7 @@ impl<'a> ListedPairs<'a> {
             for (i, found) in some_rows.iter().zip(pool.install(work)) {
                 take(u64::from(*i), found)?;
             }
-            pairs += some as u64;
+            pairs += some;
             from = end;
         }
         Ok(pairs)
