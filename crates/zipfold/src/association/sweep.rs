@@ -26,17 +26,17 @@ pub(super) struct Swept {
 }
 
 impl Association {
-    /// Orders of samples, one for each permutation.
-    pub(super) fn orders(&self, samples: usize) -> Vec<Vec<usize>> {
+    /// Orders of samples, one for each permutation; the same for each call.
+    pub(super) fn orders(&self, samples: usize) -> impl Iterator<Item = Vec<usize>> + use<> {
         let mut random = Random::new(self.seed);
-        let mut order = || {
+        let mut order = move || {
             let mut order: Vec<usize> = (0..samples).collect();
             for at in (1..samples).rev() {
                 order.swap(at, random.below(at + 1));
             }
             order
         };
-        (0..self.permutations).map(|_| order()).collect()
+        (0..self.permutations).map(move |_| order())
     }
     /// Sweeps all pairs of `rows`, twice where a false discovery rate is asked.
     pub(super) fn sweep(&self, rows: &Expression, options: &Options<'_>) -> Result<Swept> {
@@ -44,7 +44,7 @@ impl Association {
         let budget = &options.budget;
         let bytes = prepared_bytes(self, n, rows.samples);
         let _prepared = budget.reserve(bytes, "the rows prepared for the measure")?;
-        let measured = Measured::new(self, rows, self.orders(rows.samples), options)?;
+        let measured = Measured::new(self, rows, options)?;
         let _strip = budget.reserve(2 * measured.bytes(), "a strip of values of pairs")?;
         let tails = Tails::new(self, rows.samples);
         let mut sweeps = Sweeps::new(&measured, n, options);
