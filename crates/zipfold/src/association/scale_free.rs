@@ -127,10 +127,25 @@ fn line(points: &[(f64, f64)]) -> (f64, f64) {
     (xy * xy / (xx * yy), xy / xx)
 }
 
-/// The least power whose fit is fine, or the one with the best fit.
-pub(super) fn chosen(fits: &[ScaleFree]) -> Option<f64> {
+/// The least power whose fit is fine, or the one with the best fit, and whether it is fine. None
+/// where no power has a fit: connectivities of all rows are equal.
+pub(super) fn chosen(fits: &[ScaleFree]) -> Option<(f64, bool)> {
     let fine = fits.iter().find(|fit| fit.r2 >= FINE);
     let known = || fits.iter().filter(|fit| !fit.r2.is_nan());
     let best = || known().max_by(|a, b| a.r2.total_cmp(&b.r2));
-    fine.or_else(best).map(|fit| fit.power)
+    fine.or_else(best).map(|fit| (fit.power, fit.r2 >= FINE))
+}
+
+/// The power that WGCNA's authors recommend for a number of samples where no fit chooses one.
+pub(super) fn usual(samples: usize, sign: Sign) -> f64 {
+    let unsigned = match samples {
+        0..20 => 9.0,
+        20..30 => 8.0,
+        30..=40 => 7.0,
+        _ => 6.0,
+    };
+    match sign {
+        Sign::Unsigned | Sign::Hybrid => unsigned,
+        Sign::Signed => 2.0 * unsigned,
+    }
 }
