@@ -29,6 +29,9 @@ pub(crate) fn network<'py>(
     let known = table(known, asked.transpose)?;
     let mut filled = vec![];
     let answer = |options: &Options<'_>| {
+        for name in &matrices {
+            asked.refuse_matrix(dense(name))?;
+        }
         let rows = rows(&asked, known.as_ref(), options)?;
         let network = asked.network(&rows, options)?;
         for name in &matrices {

@@ -219,6 +219,12 @@ def test_refusals_and_plans(rng):
         zf.network(x[:3], names=["A", "B", "A"])
     with pytest.raises(zf.InputError, match="got inf"):
         zf.network([[1.0, np.inf], [1.0, 2.0]])
+    with pytest.raises(zf.InputError, match="none for 3 rows"):
+        zf.network(np.empty((3, 0)))
+    with pytest.raises(zf.RequestError, match="powers="):
+        zf.network(x, powers=[2, -1])
+    with pytest.raises(zf.RequestError, match="order=3"):
+        zf.network(x, measure="mi", order=6)
     with pytest.raises(zf.RequestError, match="matrices"):
         zf.network(x, matrices="tom")
     with pytest.raises(zf.RequestError, match="power=6"):
@@ -229,3 +235,13 @@ def test_refusals_and_plans(rng):
     with pytest.warns(zf.ZipfoldWarning, match="fewer than 30 values"):
         short = np.vstack([x, np.where(np.arange(45) < 20, 1.0 * np.arange(45), np.nan)])
         assert zf.network(short, min_periods=30).i.max() < 9
+
+
+@pytest.mark.parametrize("measure", ["pearson", "spearman", "kendall", "bicor", "mi"])
+def test_orders_without_a_value_are_counted(rng, measure):
+    x = genes(rng, rows=16, samples=12, missing=0.2)[8:]
+    got = zf.network(x, measure=measure, permutations=60, min_periods=5, seed=9)
+    drawn = zf.network(x, measure=measure, permutations=60, min_periods=8, seed=9)
+    common = {(i, j): p for i, j, p in zip(got.i, got.j, got.p)}
+    more = [p - common[i, j] for i, j, p in zip(drawn.i, drawn.j, drawn.p)]
+    assert min(more) >= 0 and max(more) > 0.02 and got.p.max() <= 1

@@ -158,7 +158,8 @@ def network(
         Removes the weakest edge of each triangle that is below the others by this share (ARACNE).
     power, sign, powers
         Weights of edges: ``|r|**power`` (``sign="unsigned"``), ``((1 + r) / 2)**power`` (``"signed"``), or ``r**power`` and 0
-        below 0 (``"hybrid"``). ``power="auto"`` takes the first of ``powers`` with a scale-free fit of 0.85.
+        below 0 (``"hybrid"``). ``power="auto"`` takes the first of ``powers`` with a scale-free fit of 0.85,
+        else the best fit, else WGCNA's power for the number of samples.
     matrices : names, optional
         Matrices of all pairs: ``"values"``, ``"weights"``, ``"overlaps"`` (topological ones).
     names, ids, columns
@@ -175,7 +176,7 @@ def network(
     Raises
     ------
     ValueError
-        For infinite values, names that two rows have, and options that mean nothing together.
+        For infinite values, no samples, names that two rows have, and options that mean nothing together.
 
     Source: ``crates/zipfold/src/association.rs`` says how pairs are computed.
 

@@ -73,6 +73,7 @@ opts! {
     Mu = "mu", "The number of bins of the cosine with the line of sight.";
     Multipoles = "multipoles", "The multipoles of a correlation function.";
     Nan = "nan", "What happens to NaN.";
+    Order = "order", "The order of splines.";
     OrderTime = "order_seconds", "The time for the search of an order of variables.";
     Output = "output", "Where the answer goes.";
     Pair = "formula", "A pair by its formula.";

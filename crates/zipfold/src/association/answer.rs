@@ -195,7 +195,7 @@ impl Association {
     /// Those of [`Association::network`].
     pub fn explain_rows(&self, rows: &Expression, options: &Options<'_>) -> Result<Message> {
         self.check_all(options)?;
-        let measured = Measured::new(self, rows, vec![], options)?;
+        let measured = Measured::new(self, rows, options)?;
         let n = rows.rows();
         let height = measured.height();
         let strips = n.div_ceil(height);

@@ -155,7 +155,7 @@ pub enum PowerSpec {
     /// This one.
     Given(f64),
     /// The least of `powers` whose fit to a scale-free network is at least 0.85; the best fit where
-    /// none is.
+    /// none is; WGCNA's power for the number of samples where there is no fit at all.
     Chosen(Auto),
 }
 
@@ -245,18 +245,21 @@ impl Association {
     }
     fn check_bins(&self) -> Result<()> {
         let (order, bins) = (self.order, self.bins);
-        let most = SplineRows::HIGHEST.min(bins);
-        match (2..=BINS).contains(&bins) && (1..=most).contains(&order) {
-            true => Ok(()),
-            false => {
-                let what = format!(
-                    "expected 2 to {BINS} bins and splines of order 1 to 5, at most the bins; got {bins} and {order}"
-                );
-                Err(Error::request(what)
-                    .at_place(Opt::Bins)
-                    .remedy(Opt::Bins.to(10)))
-            }
+        if !(2..=BINS).contains(&bins) {
+            let what = format!("expected 2 to {BINS} bins, got {bins}");
+            return Err(Error::request(what)
+                .at_place(Opt::Bins)
+                .remedy(Opt::Bins.to(10)));
         }
+        let most = SplineRows::HIGHEST.min(bins);
+        if !(1..=most).contains(&order) {
+            let what =
+                format!("expected splines of order 1 to {most} in {bins} bins, got order {order}");
+            return Err(Error::request(what)
+                .at_place(Opt::Order)
+                .remedy(Opt::Order.to(three().min(most))));
+        }
+        Ok(())
     }
     fn check_mi(&self) -> Result<()> {
         if self.measure.is_correlation() {
@@ -284,15 +287,21 @@ impl Association {
             Some(PowerSpec::Chosen(Auto::Auto)) | None => None,
         };
         let fine = |power: &f64| *power > 0.0 && *power <= 1000.0;
-        if let Some(power) = given.iter().chain(&self.powers).find(|p| !fine(p)) {
+        let refused = |power: &f64, place: Opt, remedy: String| {
             let what = format!("expected a power above 0 and up to 1000, got {power}");
-            return Err(Error::request(what)
-                .at_place(Opt::Power)
-                .remedy(Opt::Power.to(6)));
+            Err(Error::request(what).at_place(place).remedy(remedy))
+        };
+        if let Some(power) = given.iter().find(|power| !fine(power)) {
+            return refused(power, Opt::Power, Opt::Power.to(6));
+        }
+        if let Some(power) = self.powers.iter().find(|power| !fine(power)) {
+            return refused(power, Opt::Powers, Opt::Powers.to("2,4,6"));
         }
         if self.powers.len() > 100 {
             let what = format!("expected at most 100 powers, got {}", self.powers.len());
-            return Err(Error::request(what).at_place(Opt::Powers));
+            return Err(Error::request(what)
+                .at_place(Opt::Powers)
+                .remedy(Opt::Powers.to("2,4,6")));
         }
         Ok(())
     }

@@ -64,9 +64,11 @@ impl Expression {
     /// Takes the rows of `table`, or its columns.
     ///
     /// # Errors
-    /// `Input` for infinite values and for names that two rows have; `Resource` beyond the budget.
+    /// `Input` for rows without samples, for infinite values and for names that two rows have;
+    /// `Resource` beyond the budget.
     pub fn new(table: &Table, asked: &Association, budget: &Budget) -> Result<Self> {
         let names = names(table, asked.transpose);
+        some_samples(table, asked)?;
         unique(&names, &asked.data)?;
         let (values, samples) = gathered(table, asked, &names, budget)?;
         let mut varies = vec![false; names.rows()];
@@ -85,11 +87,14 @@ impl Expression {
             constant,
         })
     }
-    /// The values with their samples in another order.
-    pub(super) fn permuted(&self, order: &[usize]) -> Vec<f64> {
-        let rows = self.values.items.chunks(self.samples.max(1));
-        rows.flat_map(|row| order.iter().map(|at| row[*at]))
-            .collect()
+    /// The values of the rows from `first` on, with their samples in another order.
+    pub(super) fn permuted(&self, first: usize, order: &[usize]) -> Vec<f64> {
+        let own = &self.values.items[first * self.samples..];
+        let mut values = Vec::with_capacity(own.len());
+        for row in own.chunks(self.samples.max(1)) {
+            values.extend(order.iter().map(|at| row[*at]));
+        }
+        values
     }
 }
 
@@ -133,6 +138,21 @@ fn names(table: &Table, transpose: bool) -> Words {
         (false, Some(labels), _) => labels.first().clone(),
         (false, None, _) => words(&numbered(table.rows())),
     }
+}
+
+/// Refuses rows without samples: no pair of them has a value.
+fn some_samples(table: &Table, asked: &Association) -> Result<()> {
+    let (what, rows, samples) = match asked.transpose {
+        false => ("columns of numbers", table.rows(), table.cols()),
+        true => ("rows", table.cols(), table.rows()),
+    };
+    if rows == 0 || samples > 0 {
+        return Ok(());
+    }
+    let got = format!("expected samples in {what}, got none for {rows} rows of the network");
+    Err(Error::input(got)
+        .at_place(asked.data.clone())
+        .remedy("a table with at least one sample"))
 }
 
 /// Refuses a name that two rows have: an edge would not say which.

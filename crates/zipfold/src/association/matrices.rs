@@ -80,7 +80,23 @@ impl DenseMatrix {
     }
 }
 
+fn no_power() -> Error {
+    Error::request("expected a power of weights, got none")
+        .at_place(Opt::Power)
+        .remedy(Opt::Power.to(6))
+}
+
 impl Association {
+    /// Refuses, before any work, a matrix that this question does not give: weights without a power.
+    ///
+    /// # Errors
+    /// `Request`.
+    pub fn refuse_matrix(&self, dense: Dense) -> Result<()> {
+        match (dense, self.power) {
+            (Dense::Weights | Dense::Overlaps, None) => Err(no_power()),
+            (Dense::Values, _) | (_, Some(_)) => Ok(()),
+        }
+    }
     /// A matrix of all pairs of `rows`; weights and overlaps are those of `power`.
     ///
     /// # Errors
@@ -94,12 +110,7 @@ impl Association {
     ) -> Result<DenseMatrix> {
         let values = match (dense, power) {
             (Dense::Values, _) => self.filled(rows, &|value| value, 1.0, options)?,
-            (_, None) => {
-                let what = "expected a power of weights, got none";
-                return Err(Error::request(what)
-                    .at_place(Opt::Power)
-                    .remedy(Opt::Power.to(6)));
-            }
+            (_, None) => return Err(no_power()),
             (Dense::Weights, Some(power)) => {
                 let weight = |value: f64| pow(self.sign.base(value), power);
                 self.filled(rows, &weight, 1.0, options)?
@@ -126,13 +137,13 @@ impl Association {
         let n = rows.rows();
         let budget = &options.budget;
         let mut matrix = budget.vec(n * n, make(f64::NAN), "a matrix of all pairs")?;
-        let bytes = prepared_bytes(self, n, rows.samples);
-        let _prepared = budget.reserve(bytes, "the rows prepared for the measure")?;
         let plain = Association {
             permutations: 0,
             ..self.clone()
         };
-        let measured = Measured::new(&plain, rows, vec![], options)?;
+        let bytes = prepared_bytes(&plain, n, rows.samples);
+        let _prepared = budget.reserve(bytes, "the rows prepared for the measure")?;
+        let measured = Measured::new(&plain, rows, options)?;
         let _strip = budget.reserve(2 * measured.bytes(), "a strip of values of pairs")?;
         let mut sweeps = Sweeps::new(&measured, n, options);
         let own = if self.measure.is_correlation() {

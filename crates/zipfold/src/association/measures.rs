@@ -119,15 +119,12 @@ pub(super) struct Measured<'a> {
     complete: bool,
     isa: Isa,
     options: &'a Options<'a>,
-    /// Orders of samples, one for each permutation.
-    orders: Vec<Vec<usize>>,
 }
 
 impl<'a> Measured<'a> {
     pub(super) fn new(
         asked: &'a Association,
         rows: &'a Expression,
-        orders: Vec<Vec<usize>>,
         options: &'a Options<'a>,
     ) -> Result<Self> {
         let complete = rows.missing() == 0;
@@ -147,7 +144,6 @@ impl<'a> Measured<'a> {
             complete,
             isa: isa.unwrap_or_else(Isa::detect),
             options,
-            orders,
         })
     }
     /// Bytes of a pair: its value, its samples where they differ, its evidence where that is kept.
@@ -193,13 +189,13 @@ impl<'a> Measured<'a> {
     /// The question that the engine answers for a strip, where it does.
     pub(super) fn question(&self, strip: Range<usize>) -> Result<Option<(Problem, Data)>> {
         match &self.prepared {
-            PreparedRows::Products(x) => x.question(x, strip, self.rows.samples).map(Some),
+            PreparedRows::Products(x) => x.question((x, 0), strip, self.rows.samples).map(Some),
             _ => Ok(None),
         }
     }
     /// The values of a strip.
     pub(super) fn strip(&self, rows: Range<usize>) -> Result<Strip> {
-        let mut strip = self.values(&self.prepared, rows)?;
+        let mut strip = self.values((&self.prepared, 0), rows)?;
         let (n, asked) = (self.rows.rows(), self.asked);
         let first = strip.rows.start;
         for (i, line) in strip.rows.clone().zip(strip.values.chunks_mut(strip.width)) {
@@ -222,29 +218,33 @@ impl<'a> Measured<'a> {
         Ok(strip)
     }
     /// Counts, for each pair, the permutations of the samples of its second row that give less.
+    ///
+    /// A permutation by which a pair has no value says nothing against chance, so it is not counted
+    /// as one that gives less.
     fn permute(&self, strip: &mut Strip) -> Result<()> {
         let none = Evidence::default();
         strip.evidence = vec![none; strip.values.len()];
-        for order in &self.orders {
+        let (first, samples) = (strip.rows.start, self.rows.samples);
+        let least = self.asked.min_periods as u32;
+        for order in self.asked.orders(samples) {
             stop(self.options)?;
-            let other = prepared(
-                self.asked,
-                self.rows.samples,
-                self.complete,
-                &self.rows.permuted(order),
-            )?;
-            let drawn = self.values(&other, strip.rows.clone())?;
-            let pairs = strip.values.iter().zip(&drawn.values);
-            for (evidence, (value, drawn)) in strip.evidence.iter_mut().zip(pairs) {
+            // Pairs of a strip have no second row before its first.
+            let permuted = self.rows.permuted(first, &order);
+            let other = prepared(self.asked, samples, self.complete, &permuted)?;
+            drop(permuted);
+            let drawn = self.values((&other, first), strip.rows.clone())?;
+            let pairs = strip.values.iter().zip(&drawn.values).enumerate();
+            for (evidence, (at, (value, drawn_value))) in strip.evidence.iter_mut().zip(pairs) {
+                let count = drawn.counts.get(at).copied().unwrap_or(drawn.samples);
                 // Equal values may differ by rounding.
-                let reached = drawn.abs() >= value.abs() * (1.0 - 1e-12);
-                evidence.score += f64::from(!reached);
+                let less = drawn_value.abs() < value.abs() * (1.0 - 1e-12);
+                evidence.score += f64::from(less && count >= least);
             }
         }
         Ok(())
     }
-    /// The values of the rows of a strip with rows of `other`.
-    fn values(&self, other: &PreparedRows, rows: Range<usize>) -> Result<Strip> {
+    /// The values of the rows of a strip with rows of `other`, which begins with the row `from`.
+    fn values(&self, (other, from): (&PreparedRows, usize), rows: Range<usize>) -> Result<Strip> {
         let (n, samples) = (self.rows.rows(), self.rows.samples);
         let width = n - rows.start;
         let mut strip = Strip {
@@ -254,19 +254,21 @@ impl<'a> Measured<'a> {
             ..Strip::default()
         };
         if let (PreparedRows::Products(x), PreparedRows::Products(y)) = (&self.prepared, other) {
-            strip.values = x.values(y, rows, samples, self.options)?;
+            strip.values = x.values((y, from), rows, samples, self.options)?;
             return Ok(strip);
         }
         strip.values = vec![f64::NAN; rows.len() * width];
         strip.counts = vec![samples as u32; rows.len() * width];
-        if self.asked.measure == Measure::Kendall {
+        if self.asked.measure == Measure::Kendall && self.asked.permutations == 0 {
             strip.evidence = vec![Evidence::default(); rows.len() * width];
         }
-        within(self.options.threads, || self.fill(other, &mut strip))?;
+        within(self.options.threads, || {
+            self.fill((other, from), &mut strip)
+        })?;
         Ok(strip)
     }
     /// Computes the pairs of a strip, a row at a time on any thread.
-    fn fill(&self, other: &PreparedRows, strip: &mut Strip) {
+    fn fill(&self, (other, begin): (&PreparedRows, usize), strip: &mut Strip) {
         let n = self.rows.rows();
         let (first, width) = (strip.rows.start, strip.width);
         let evidence = strip.evidence.chunks_mut(width).map(Some);
@@ -283,7 +285,7 @@ impl<'a> Measured<'a> {
                 let (values, counts) = (&mut values[from..], &mut counts[from..]);
                 let line = Line {
                     row,
-                    others: row + 1..n,
+                    others: row + 1 - begin..n - begin,
                 };
                 let later = evidence.map_or(&mut [][..], |evidence| &mut evidence[from..]);
                 self.line(other, line, Values { values, counts }, later);
@@ -319,7 +321,7 @@ pub(super) fn stop(options: &Options<'_>) -> Result<()> {
     }
 }
 
-/// Kendall's tau of one row with later ones, and the evidence of each pair.
+/// Kendall's tau of one row with later ones, and the evidence of each pair where that is asked.
 fn concordances(
     [x, y]: [&ConcordanceRows; 2],
     isa: Isa,
@@ -332,13 +334,16 @@ fn concordances(
     for (at, balance) in found.iter().enumerate() {
         out.counts[at] = balance.count;
         out.values[at] = tau(balance);
+        let Some(evidence) = evidence.get_mut(at) else {
+            continue;
+        };
         let (row, other) = (line.row, line.others.start + at);
         let ties = |[a, b]: [&ConcordanceRows; 2], row: usize, other: usize| {
             let lacks = !a.within(row, b, other);
             a.tie_sums(row, lacks.then_some((b, other)))
         };
         let both = || [ties([x, y], row, other), ties([y, x], other, row)];
-        evidence[at] = Tails::kendall(balance, both);
+        *evidence = Tails::kendall(balance, both);
     }
 }
 
@@ -383,14 +388,18 @@ fn prepared(
     })
 }
 
-/// Bytes of prepared rows.
+/// Bytes of prepared rows; with permutations, also of rows in another order and of those prepared.
 pub(super) fn prepared_bytes(asked: &Association, rows: usize, samples: usize) -> u64 {
     let values = (rows as u64) * (samples as u64);
-    match asked.measure {
+    let own = match asked.measure {
         Measure::Pearson => 32 * values,
         Measure::Spearman | Measure::Bicor => 24 * values,
         Measure::Kendall => ConcordanceRows::bytes(rows, samples) + 8 * values,
         Measure::Mi => SplineRows::bytes(rows, samples, asked.bins, asked.order) + 8 * values,
+    };
+    match asked.permutations {
+        0 => own,
+        _ => 2 * own + 8 * values,
     }
 }
 
@@ -440,10 +449,11 @@ impl Products {
         let squares = vec![1.0; rows.len() / samples.max(1)];
         Products { rows, squares }
     }
-    /// The question of the products of a strip of rows with rows of `other` from its first on.
+    /// The question of the products of a strip of rows with rows of `other` from its first on;
+    /// `other` begins with the row `from`.
     fn question(
         &self,
-        other: &Products,
+        (other, from): (&Products, usize),
         strip: Range<usize>,
         samples: usize,
     ) -> Result<(Problem, Data)> {
@@ -454,19 +464,19 @@ impl Products {
         };
         let data = Data {
             x: table(&self.rows, strip.clone())?,
-            y: Some(table(&other.rows, strip.start..n)?),
+            y: Some(table(&other.rows, strip.start - from..n - from)?),
             weights: vec![None],
         };
         Ok((products_problem(), data))
     }
     fn values(
         &self,
-        other: &Products,
+        (other, from): (&Products, usize),
         strip: Range<usize>,
         samples: usize,
         options: &Options<'_>,
     ) -> Result<Vec<f64>> {
-        let (problem, data) = self.question(other, strip.clone(), samples)?;
+        let (problem, data) = self.question((other, from), strip.clone(), samples)?;
         let mut values = products(&problem, &data, options)?;
         let width = self.squares.len() - strip.start;
         within(options.threads, || {
@@ -474,7 +484,7 @@ impl Products {
                 .par_chunks_mut(width)
                 .zip(&self.squares[strip.clone()]);
             lines.for_each(|(line, square)| {
-                for (value, other) in line.iter_mut().zip(&other.squares[strip.start..]) {
+                for (value, other) in line.iter_mut().zip(&other.squares[strip.start - from..]) {
                     *value = (*value / (square * other).sqrt()).clamp(-1.0, 1.0);
                 }
             });

@@ -25,7 +25,8 @@ pub(super) const FINE: f64 = 0.85;
 pub struct ScaleFree {
     /// The power.
     pub power: f64,
-    /// R² of log₁₀ of the share of rows on log₁₀ of connectivity, with the sign of −slope.
+    /// R² of log₁₀ of the share of rows on log₁₀ of connectivity, with the sign of −slope; NaN where
+    /// connectivities are equal.
     pub r2: f64,
     /// The slope.
     pub slope: f64,
@@ -75,11 +76,23 @@ impl Connectivity {
     }
 }
 
-/// The fit of connectivities.
+/// Whether ascending connectivities differ by more than the rounding of their sums: of equal ones a
+/// line through bins would be one through noise.
+fn differ(k: &[f64]) -> bool {
+    match (k.first(), k.last()) {
+        (Some(least), Some(largest)) => largest - least > 1e-12 * largest,
+        _ => false,
+    }
+}
+
+/// The fit of connectivities; none where they are equal.
 fn fit(power: f64, mut k: Vec<f64>) -> ScaleFree {
     k.sort_by(f64::total_cmp);
     let n = k.len();
-    let (r2, slope) = line(&points(&k));
+    let (r2, slope) = match differ(&k) {
+        true => line(&points(&k)),
+        false => (f64::NAN, f64::NAN),
+    };
     let middle = |at: usize| k.get(at).copied().unwrap_or(f64::NAN);
     ScaleFree {
         power,
@@ -127,10 +140,25 @@ fn line(points: &[(f64, f64)]) -> (f64, f64) {
     (xy * xy / (xx * yy), xy / xx)
 }
 
-/// The least power whose fit is fine, or the one with the best fit.
-pub(super) fn chosen(fits: &[ScaleFree]) -> Option<f64> {
+/// The least power whose fit is fine, or the one with the best fit, and whether it is fine. None
+/// where no power has a fit: connectivities of all rows are equal.
+pub(super) fn chosen(fits: &[ScaleFree]) -> Option<(f64, bool)> {
     let fine = fits.iter().find(|fit| fit.r2 >= FINE);
     let known = || fits.iter().filter(|fit| !fit.r2.is_nan());
     let best = || known().max_by(|a, b| a.r2.total_cmp(&b.r2));
-    fine.or_else(best).map(|fit| fit.power)
+    fine.or_else(best).map(|fit| (fit.power, fit.r2 >= FINE))
+}
+
+/// The power that WGCNA's authors recommend for a number of samples where no fit chooses one.
+pub(super) fn usual(samples: usize, sign: Sign) -> f64 {
+    let unsigned = match samples {
+        0..20 => 9.0,
+        20..30 => 8.0,
+        30..=40 => 7.0,
+        _ => 6.0,
+    };
+    match sign {
+        Sign::Unsigned | Sign::Hybrid => unsigned,
+        Sign::Signed => 2.0 * unsigned,
+    }
 }

@@ -6,7 +6,7 @@ use super::edges::{Best, Collected, Ranked};
 use super::expression::Expression;
 use super::measures::{Measured, Pair, Strip, prepared_bytes, stop};
 use super::prune::pruned;
-use super::scale_free::{Connectivity, FINE, ScaleFree, chosen};
+use super::scale_free::{Connectivity, FINE, ScaleFree, chosen, usual};
 use super::tails::Tails;
 use crate::options::{Options, Progress};
 use crate::pool::within;
@@ -26,17 +26,17 @@ pub(super) struct Swept {
 }
 
 impl Association {
-    /// Orders of samples, one for each permutation.
-    pub(super) fn orders(&self, samples: usize) -> Vec<Vec<usize>> {
+    /// Orders of samples, one for each permutation; the same for each call.
+    pub(super) fn orders(&self, samples: usize) -> impl Iterator<Item = Vec<usize>> + use<> {
         let mut random = Random::new(self.seed);
-        let mut order = || {
+        let mut order = move || {
             let mut order: Vec<usize> = (0..samples).collect();
             for at in (1..samples).rev() {
                 order.swap(at, random.below(at + 1));
             }
             order
         };
-        (0..self.permutations).map(|_| order()).collect()
+        (0..self.permutations).map(move |_| order())
     }
     /// Sweeps all pairs of `rows`, twice where a false discovery rate is asked.
     pub(super) fn sweep(&self, rows: &Expression, options: &Options<'_>) -> Result<Swept> {
@@ -44,7 +44,7 @@ impl Association {
         let budget = &options.budget;
         let bytes = prepared_bytes(self, n, rows.samples);
         let _prepared = budget.reserve(bytes, "the rows prepared for the measure")?;
-        let measured = Measured::new(self, rows, self.orders(rows.samples), options)?;
+        let measured = Measured::new(self, rows, options)?;
         let _strip = budget.reserve(2 * measured.bytes(), "a strip of values of pairs")?;
         let tails = Tails::new(self, rows.samples);
         let mut sweeps = Sweeps::new(&measured, n, options);
@@ -53,7 +53,7 @@ impl Association {
             _ => None,
         };
         let (pairs, ranked, fits) = self.kept(&mut sweeps, bound.as_ref(), tails.as_ref())?;
-        let power = self.chosen_power(&fits, options);
+        let power = self.chosen_power(&fits, rows.samples, options);
         within(options.threads, || {
             let mut swept = Swept {
                 p: tails.as_ref().map(|tails| p_values(tails, &pairs)),
@@ -107,18 +107,30 @@ impl Association {
         let ranked = std::mem::take(&mut kept.ranked.p);
         Ok((kept.pairs(), ranked, fits))
     }
-    fn chosen_power(&self, fits: &[ScaleFree], options: &Options<'_>) -> Option<f64> {
+    fn chosen_power(
+        &self,
+        fits: &[ScaleFree],
+        samples: usize,
+        options: &Options<'_>,
+    ) -> Option<f64> {
         match self.power? {
             PowerSpec::Given(power) => Some(power),
-            PowerSpec::Chosen(Auto::Auto) => {
-                let power = chosen(fits);
-                if !fits.iter().any(|fit| fit.r2 >= FINE) {
+            PowerSpec::Chosen(Auto::Auto) => Some(match chosen(fits) {
+                Some((power, true)) => power,
+                Some((power, false)) => {
                     options.warnings.add(format!(
                         "no power has a scale-free fit of {FINE}: the best fit is taken"
                     ));
+                    power
                 }
-                power
-            }
+                None => {
+                    let power = usual(samples, self.sign);
+                    options.warnings.add(format!(
+                        "no power has a scale-free fit: {power} is taken, WGCNA's power for {samples} samples"
+                    ));
+                    power
+                }
+            }),
         }
     }
     /// Leaves the edges that all conditions keep.

@@ -4,9 +4,10 @@ use super::answer::AssociationNetwork;
 use super::scale_free::ScaleFree;
 use crate::destination::{refuse_place, refuse_suffix};
 use crate::saved;
+use std::io::{self, Write};
 use zipfold_core::Result;
 use zipfold_io::write::write_sparse;
-use zipfold_io::{Column, OutputOptions};
+use zipfold_io::{Column, Output, OutputOptions};
 
 /// Suffixes that hold a network.
 pub const EDGES: &[&str] = &["csv", "tsv", "npz", "csr.npz", "parquet", "graphml"];
@@ -30,7 +31,11 @@ impl AssociationNetwork {
     /// `Request` for another suffix, or for an output that exists; those of the file system.
     pub fn write(&self, path: &str, options: OutputOptions) -> Result<()> {
         if path.ends_with(".graphml") {
-            return crate::written::write_text(path, &self.graphml(), options);
+            let mut out = Output::create(path, options)?;
+            if let Err(e) = self.write_graphml(&mut out) {
+                return Err(out.error(&e));
+            }
+            return out.commit();
         }
         if path.ends_with(".csr.npz") {
             return self.write_matrix(path, options);
@@ -105,41 +110,50 @@ impl AssociationNetwork {
         all().for_each(|((i, j), value)| put(*i, *j, *value));
         (places, data)
     }
-    /// The graph as GraphML.
-    #[must_use]
-    pub fn graphml(&self) -> String {
-        let mut text = String::from(
-            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">\n  <key id=\"name\" for=\"node\" attr.name=\"name\" attr.type=\"string\"/>\n",
-        );
+    /// Writes the graph as GraphML, a node or an edge at a time.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write_graphml(&self, out: &mut dyn Write) -> io::Result<()> {
+        out.write_all(
+            b"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">\n  <key id=\"name\" for=\"node\" attr.name=\"name\" attr.type=\"string\"/>\n",
+        )?;
         let columns = self.numbers();
         for (name, column) in &columns {
             let kind = match column {
                 Column::U64(_) => "long",
                 _ => "double",
             };
-            text += &format!(
-                "  <key id=\"{name}\" for=\"edge\" attr.name=\"{name}\" attr.type=\"{kind}\"/>\n"
-            );
+            writeln!(
+                out,
+                "  <key id=\"{name}\" for=\"edge\" attr.name=\"{name}\" attr.type=\"{kind}\"/>"
+            )?;
         }
-        text += "  <graph edgedefault=\"undirected\">\n";
+        writeln!(out, "  <graph edgedefault=\"undirected\">")?;
         for row in 0..self.names.rows() {
             let name = escaped(self.names.get(row));
-            text += &format!("    <node id=\"n{row}\"><data key=\"name\">{name}</data></node>\n");
+            writeln!(
+                out,
+                "    <node id=\"n{row}\"><data key=\"name\">{name}</data></node>"
+            )?;
         }
         for at in 0..self.edges.i.len() {
             let (i, j) = (self.edges.i[at], self.edges.j[at]);
-            text += &format!("    <edge source=\"n{i}\" target=\"n{j}\">");
+            write!(out, "    <edge source=\"n{i}\" target=\"n{j}\">")?;
             for (name, column) in &columns {
-                let value = match column {
-                    Column::U64(values) => values[at].to_string(),
-                    Column::F64(values) => format!("{:?}", values[at]),
-                    _ => continue,
-                };
-                text += &format!("<data key=\"{name}\">{value}</data>");
+                match column {
+                    Column::U64(values) => {
+                        write!(out, "<data key=\"{name}\">{}</data>", values[at])?;
+                    }
+                    Column::F64(values) => {
+                        write!(out, "<data key=\"{name}\">{:?}</data>", values[at])?;
+                    }
+                    _ => {}
+                }
             }
-            text += "</edge>\n";
+            writeln!(out, "</edge>")?;
         }
-        text + "  </graph>\n</graphml>\n"
+        writeln!(out, "  </graph>\n</graphml>")
     }
     /// Writes the number of edges of each row.
     ///

@@ -55,6 +55,23 @@ impl Presence {
     }
 }
 
+/// Whether `values` differ over the samples that are both in `a` and in `b`.
+#[inline(always)]
+pub(super) fn vary(values: &[f64], a: &[u64], b: &[u64]) -> bool {
+    let mut first = None;
+    for (part, (a, b)) in values.chunks(64).zip(a.iter().zip(b)) {
+        let mut common = a & b;
+        while common != 0 {
+            let v = part[common.trailing_zeros() as usize];
+            if v != *first.get_or_insert(v) {
+                return true;
+            }
+            common &= common - 1;
+        }
+    }
+    false
+}
+
 /// Whether all bits of `a` are in `b`.
 #[inline(always)]
 pub(super) fn within(a: &[u64], b: &[u64]) -> bool {

@@ -11,7 +11,7 @@
 //! same for all of them, and stay in registers. y has a weight for every bin, 0 outside of its own,
 //! so a sample adds `order` rows of vectors and no scatter.
 
-use super::presence::has;
+use super::presence::{has, vary};
 use super::{LANES, Line, Presence, Values, total};
 use zipfold_core::number::log;
 use zipfold_vector::simd::math::ln_in_place;
@@ -29,6 +29,7 @@ pub struct SplineRows {
     /// Where the visits of a row begin.
     starts: Vec<usize>,
     presence: Presence,
+    values: Vec<f64>,
     shape: Shape,
     samples: usize,
 }
@@ -73,6 +74,7 @@ impl SplineRows {
             visits: vec![],
             starts: vec![0],
             presence: Presence::new(values, samples),
+            values: values.to_vec(),
             shape,
             samples,
         };
@@ -115,10 +117,12 @@ impl SplineRows {
     }
     /// Bytes that rows of this size take.
     pub fn bytes(rows: usize, samples: usize, bins: usize, order: usize) -> u64 {
-        let weights = bins.next_multiple_of(LANES) + order + 1;
+        // Weights, a visit, the value.
+        let weights = bins.next_multiple_of(LANES) + order + 2;
         (rows as u64) * (samples as u64) * 8 * weights as u64
     }
-    /// Mutual information of a line of pairs, in nats.
+    /// Mutual information of a line of pairs, in nats. A pair has a value where both rows vary over
+    /// the common samples.
     pub fn inform(&self, isa: Isa, line: Line, other: &SplineRows, out: Values<'_>) {
         let (first, row) = (line.others.start, line.row);
         let Shape { bins, .. } = self.shape;
@@ -133,13 +137,17 @@ impl SplineRows {
             let place = at - first;
             let count = self.presence.common(row, &other.presence, at);
             out.counts[place] = count;
-            let flat = |rows: &SplineRows, row: usize| rows.starts[row] == rows.starts[row + 1];
             out.values[place] = f64::NAN;
-            if count > 0 && !flat(self, row) && !flat(other, at) {
+            if self.varies(row, other, at) && other.varies(at, self, row) {
                 self.joint(isa, [row, at], other, &mut sums);
                 out.values[place] = information(isa, &sums.flat, bins, count, &mut logs);
             }
         }
+    }
+    /// Whether `row` varies over the samples that row `at` of `other` has too.
+    fn varies(&self, row: usize, other: &SplineRows, at: usize) -> bool {
+        let values = &self.values[row * self.samples..][..self.samples];
+        vary(values, self.presence.row(row), other.presence.row(at))
     }
     /// Sums of products of weights.
     fn joint(&self, isa: Isa, pair: [usize; 2], other: &SplineRows, out: &mut JointSums) {
@@ -368,6 +376,31 @@ mod tests {
             }
         }
         sum
+    }
+
+    #[test]
+    fn rows_that_do_not_vary_over_the_common_samples_have_no_information() {
+        let gap = f64::NAN;
+        let table = [
+            [1.0, 1.0, 1.0, 1.0, 5.0, 6.0],
+            [2.0, 3.0, 4.0, 9.0, gap, gap],
+            [gap, gap, 0.0, 1.0, 1.0, 3.0],
+            [gap, gap, gap, gap, gap, gap],
+        ];
+        let rows = SplineRows::new(table.as_flattened(), 6, 4, 2);
+        let mut values = [0.0; 4];
+        let mut row = |row: usize| {
+            let out = Values {
+                values: &mut values,
+                counts: &mut [0; 4],
+            };
+            rows.inform(Isa::detect(), Line { row, others: 0..4 }, &rows, out);
+            values.map(|v| !v.is_nan())
+        };
+        assert_eq!(row(0), [true, false, true, false]);
+        assert_eq!(row(1), [false, true, true, false]);
+        assert_eq!(row(2), [true, true, true, false]);
+        assert_eq!(row(3), [false; 4]);
     }
 
     #[test]
