@@ -288,7 +288,11 @@ fn a_text_that_begins_as_a_comment_and_a_row_of_one_null_are_read_back() {
         );
         let found: Vec<String> = (0..both.rows()).map(|row| tag(&both, row)).collect();
         assert_eq!(found, ["a", "#b", "", "# c, d"]);
-        let one = write(&format!("b.{suffix}"), &kinds[1..], &[numbers.clone()]);
+        let one = write(
+            &format!("b.{suffix}"),
+            &kinds[1..],
+            std::slice::from_ref(&numbers),
+        );
         let found: Vec<f64> = (0..one.rows()).map(|row| one.get(row, 0)).collect();
         assert_eq!((found.len(), found[0], found[2]), (4, 1.5, 2.0));
         assert!(found[1].is_nan() && found[3].is_nan());

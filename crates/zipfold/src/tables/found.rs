@@ -308,7 +308,7 @@ impl<'a> Matching<'a> {
         let plain = wanted.pair.metric.is_none() || wanted.pair.params.is_empty();
         asked && plain && !self.has_device() && self.keys.is_some_and(ListedPairs::pays)
     }
-    /// Whether a device was asked for by name.
+    /// Whether a device was requested by name.
     fn has_device(&self) -> bool {
         !matches!(
             self.options.device,
