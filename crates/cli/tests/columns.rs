@@ -245,9 +245,9 @@ fn an_argument_takes_the_place_of_the_kind_of_a_file() {
         .with("a.csv", "k,v\n1,10\n2,20\n")
         .with("b.csv", "k,w\n1,30\n3,40\n")
         .with("j.toml", question);
-    folder.run("join j.toml --select v,w -o left.csv").ok();
+    folder.run("join j.toml --select x.v,y.w -o left.csv").ok();
     folder
-        .run("join j.toml --select v,w --kind inner -o inner.csv")
+        .run("join j.toml --select x.v,y.w --kind inner -o inner.csv")
         .ok();
     let rows = |name: &str| {
         let text = folder.read(name);
