@@ -54,7 +54,8 @@ pub struct Edges {
 /// let rows = Expression::new(&table, &asked, &options.budget)?;
 /// let network: AssociationNetwork = asked.network(&rows, &options)?;
 /// assert_eq!((network.tested, network.edges.i.len()), (3, 1));
-/// assert!(network.edges.q.as_ref().is_some_and(|q| q[0] < 1e-10));
+/// // SciPy: scipy.stats.false_discovery_control of the three p-values.
+/// assert!(network.edges.q.as_ref().is_some_and(|q| (q[0] - 2.87645703e-9).abs() < 1e-16));
 /// assert_eq!(network.degrees(), [1, 1, 0]);
 /// assert!(network.svg()?.starts_with("<svg"));
 /// # Ok::<(), zipfold::Error>(())
