@@ -55,9 +55,9 @@ fn asked(args: &CrossmatchArgs, budget: &Budget) -> Result<CrossMatch> {
     asked.radius = args.radius.or(asked.radius);
     asked.find = word(&args.find)?.unwrap_or(asked.find);
     asked.nearest = args.nearest.unwrap_or(asked.nearest);
-    asked.kind = word(&args.kind)?.unwrap_or(asked.kind);
-    if !args.select.is_empty() {
-        asked.select.clone_from(&args.select);
+    asked.kind = word(&args.rows.kind)?.unwrap_or(asked.kind);
+    if !args.rows.select.is_empty() {
+        asked.select.clone_from(&args.rows.select);
     }
     asked.header = args.header.as_deref().map(|h| h == "yes").or(asked.header);
     Ok(asked)

@@ -1,6 +1,7 @@
 //! The arguments of `crossmatch`.
 
 use crate::args::RunArgs;
+use crate::join_args::JoinedRowsArgs;
 use crate::values::whole;
 use clap::{Args, ValueHint};
 
@@ -46,19 +47,9 @@ pub(crate) struct CrossmatchArgs {
     /// Of the nearest, how many for each row of x [default: 1]
     #[arg(long, value_name = "K", value_parser = whole, help_heading = "Question", allow_negative_numbers = true)]
     pub nearest: Option<usize>,
-    /// Every match; also rows of x without one; the first match of each row of x; or the rows of x
-    /// with or without a match [default: inner]
-    #[arg(long, help_heading = "Result", value_parser = ["inner", "left", "any", "semi", "anti"])]
-    pub kind: Option<String>,
-    /// The columns of the output: x.name, y.name, x.*, y.*, *, separation, or a formula, each
-    /// perhaps with a name [default: *, separation]
-    #[arg(
-        long,
-        value_name = "COLUMNS",
-        allow_hyphen_values = true,
-        help_heading = "Result"
-    )]
-    pub select: Vec<String>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub rows: JoinedRowsArgs,
     #[command(flatten)]
     #[allow(missing_docs)]
     pub run: RunArgs,

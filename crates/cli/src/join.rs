@@ -9,9 +9,9 @@ use zipfold::{Budget, Error, Result};
 
 /// Whether the answer has columns by name, and not numbers of rows.
 pub(crate) fn is_by_name(args: &Join) -> bool {
-    let kinds = matches!(args.kind.as_deref(), Some("left" | "any"));
+    let kinds = matches!(args.rows.kind.as_deref(), Some("left" | "any"));
     let nearest = args.nearest.is_some() || args.ties.is_some() || args.within_distance.is_some();
-    let named = !args.on.is_empty() || !args.select.is_empty();
+    let named = !args.on.is_empty() || !args.rows.select.is_empty();
     named || nearest || kinds || args.predicate.is_none() || is_description(&args.pair.x)
 }
 
@@ -92,11 +92,11 @@ fn asked(args: &Join, budget: &Budget) -> Result<TableJoin> {
     if !args.on.is_empty() {
         asked.on.clone_from(&args.on);
     }
-    if !args.select.is_empty() {
-        asked.select.clone_from(&args.select);
+    if !args.rows.select.is_empty() {
+        asked.select.clone_from(&args.rows.select);
     }
     asked.predicate = args.predicate.clone().or(asked.predicate);
-    asked.kind = word(&args.kind)?.unwrap_or(asked.kind);
+    asked.kind = word(&args.rows.kind)?.unwrap_or(asked.kind);
     asked.nearest = args.nearest.or(asked.nearest);
     asked.ties = word(&args.ties)?.unwrap_or(asked.ties);
     asked.within_distance = args.within_distance.or(asked.within_distance);

@@ -4,6 +4,25 @@ use crate::args::{PairArgs, RunArgs};
 use crate::values::whole;
 use clap::Args;
 
+/// What becomes of matches, for joins and crossmatches alike.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct JoinedRowsArgs {
+    /// Every match; also rows of x without one; the first match of each row of x; or the rows of x
+    /// with or without a match [default: inner]
+    #[arg(long, help_heading = "Result", value_parser = ["inner", "left", "any", "semi", "anti"])]
+    pub kind: Option<String>,
+    /// The columns of the output: x.name, y.name, x.*, y.*, *, the value of a join or the separation
+    /// of a crossmatch (value, separation), or a formula, each perhaps with a name: 'y.time as
+    /// other, x.time - y.time as gap' [default: all of them]
+    #[arg(
+        long,
+        value_name = "COLUMNS",
+        allow_hyphen_values = true,
+        help_heading = "Result"
+    )]
+    pub select: Vec<String>,
+}
+
 /// `join`.
 #[derive(Args, Clone)]
 #[allow(missing_docs)]
@@ -28,19 +47,8 @@ pub(crate) struct Join {
         help_heading = "Result"
     )]
     pub on: Vec<String>,
-    /// The columns of the output: x.name, y.name, x.*, y.*, *, value, or a formula, each perhaps
-    /// with a name: 'y.time as other, x.time - y.time as gap'
-    #[arg(
-        long,
-        value_name = "COLUMNS",
-        allow_hyphen_values = true,
-        help_heading = "Result"
-    )]
-    pub select: Vec<String>,
-    /// Every pair; also rows of x without one; the first match of each row of x; or the rows of x
-    /// with or without a match [default: inner]
-    #[arg(long, help_heading = "Result", value_parser = ["inner", "left", "any", "semi", "anti"])]
-    pub kind: Option<String>,
+    #[command(flatten)]
+    pub rows: JoinedRowsArgs,
     /// Only the K nearest rows of y for each row of x, by --metric or --value [default: euclidean]
     #[arg(long, value_name = "K", value_parser = whole, help_heading = "Result", allow_negative_numbers = true)]
     pub nearest: Option<usize>,

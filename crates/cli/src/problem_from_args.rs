@@ -9,7 +9,7 @@ use zipfold::internals::core::fold::{BinStatistic, BinValueSpec};
 use zipfold::io::{ReadOptions, read_table};
 use zipfold::problem::Param;
 use zipfold::problem::ReduceAxis;
-use zipfold::problem::{AxisSpec, FoldSpec, Input, NanPolicy, PairSpec, SCHEMA};
+use zipfold::problem::{AxisSpec, FoldSpec, Input, NanPolicy, PairSpec};
 use zipfold::problem::{Closed, JoinKind, QuantileSpec, ReduceOp, TopSpec};
 use zipfold::{Budget, Error, Result};
 use zipfold::{Precision, problem::Domain};
@@ -98,14 +98,7 @@ fn problem(
         .map(zipfold::internals::core::PeriodicBox::parse)
         .transpose()?;
     Ok(Problem {
-        schema: SCHEMA,
-        x: input(&args.x),
         y: args.y.as_deref().map(input),
-        pair: PairSpec {
-            metric: args.metric.clone(),
-            formula: args.pair.clone(),
-            params: params(args, budget)?,
-        },
         domain: if args.ordered {
             Some(Domain::Ordered)
         } else {
@@ -115,7 +108,6 @@ fn problem(
         periodic_box: periodic_box.map(Vec::from),
         by: args.by.clone(),
         within: args.within.clone(),
-        folds: vec![fold],
         precision: match args.precision.as_deref() {
             Some("f32") => Some(Precision::F32),
             Some(_) => Some(Precision::F64),
@@ -126,6 +118,15 @@ fn problem(
             "propagate" => NanPolicy::Propagate,
             _ => NanPolicy::Error,
         },
+        ..Problem::new(
+            input(&args.x),
+            PairSpec {
+                metric: args.metric.clone(),
+                formula: args.pair.clone(),
+                params: params(args, budget)?,
+            },
+            vec![fold],
+        )
     })
 }
 
@@ -319,7 +320,7 @@ fn quantiles(args: &Reduce, budget: &Budget) -> Result<Problem> {
 
 /// `join`.
 pub(crate) fn join(args: &Join, budget: &Budget) -> Result<Problem> {
-    let kind = match args.kind.as_deref() {
+    let kind = match args.rows.kind.as_deref() {
         Some("semi") => JoinKind::Semi,
         Some("anti") => JoinKind::Anti,
         _ => JoinKind::Inner,

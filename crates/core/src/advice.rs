@@ -68,7 +68,7 @@ fn no_radians(metric: &str, table: &Table, side: &str) -> Option<String> {
 mod tests {
     use super::*;
     use crate::pair::parse::Param;
-    use crate::problem::{Input, NanPolicy, PairSpec, SCHEMA};
+    use crate::problem::{Input, PairSpec};
 
     fn said(metric: &str, unit: Option<&str>, x: [f64; 4], y: Option<[f64; 4]>) -> Vec<String> {
         let table = |v: [f64; 4]| Table::f64(2, 2, v.to_vec()).unwrap();
@@ -78,22 +78,16 @@ mod tests {
             .collect();
         let input = || Input::named("x");
         let problem = Problem {
-            schema: SCHEMA,
-            x: input(),
             y: y.map(|_| input()),
-            pair: PairSpec {
-                metric: Some(metric.into()),
-                formula: None,
-                params,
-            },
-            domain: None,
-            cutoff: None,
-            periodic_box: None,
-            by: None,
-            within: None,
-            folds: vec![],
-            precision: None,
-            nan: NanPolicy::Error,
+            ..Problem::new(
+                input(),
+                PairSpec {
+                    metric: Some(metric.into()),
+                    formula: None,
+                    params,
+                },
+                vec![],
+            )
         };
         let said = advice(
             &problem,

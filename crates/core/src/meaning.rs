@@ -303,7 +303,7 @@ fn size(
 mod tests {
     use super::*;
     use crate::describe::describe;
-    use crate::problem::{Input, NanPolicy, SCHEMA};
+    use crate::problem::{Input, NanPolicy};
     use crate::table::Table;
 
     fn problem(formula: &str, params: &[(&str, f64)]) -> Problem {
@@ -312,22 +312,16 @@ mod tests {
             .map(|(k, v)| ((*k).to_string(), Param::Number(*v)))
             .collect();
         Problem {
-            schema: SCHEMA,
-            x: Input::named("x"),
-            y: None,
-            pair: PairSpec {
-                metric: None,
-                formula: Some(formula.into()),
-                params,
-            },
-            domain: None,
-            cutoff: None,
-            periodic_box: None,
-            by: None,
-            within: None,
-            folds: vec![FoldSpec::Matrix {}],
-            precision: None,
             nan: NanPolicy::Propagate,
+            ..Problem::new(
+                Input::named("x"),
+                PairSpec {
+                    metric: None,
+                    formula: Some(formula.into()),
+                    params,
+                },
+                vec![FoldSpec::Matrix {}],
+            )
         }
     }
 

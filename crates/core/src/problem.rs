@@ -116,6 +116,26 @@ pub struct NamedColumns {
 }
 
 impl Problem {
+    /// Returns the question about all pairs of `x` with itself: no box, no cut-off, no groups, and
+    /// an error where a value is NaN.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn new(x: Input, pair: PairSpec, folds: Vec<FoldSpec>) -> Self {
+        Problem {
+            schema: SCHEMA,
+            x,
+            y: None,
+            pair,
+            domain: None,
+            cutoff: None,
+            periodic_box: None,
+            by: None,
+            within: None,
+            folds,
+            precision: None,
+            nan: NanPolicy::default(),
+        }
+    }
     /// Its formulas: that of the pair, and those of the folds.
     #[doc(hidden)]
     pub fn formulas(&self) -> Vec<&str> {

@@ -113,25 +113,15 @@ impl<'j> Points<'j> {
                 shape: *shape,
             });
         }
-        let numbers = Numbers::new(&job.folds[0]);
+        let numbers = Numbers::new(&job.folds[0], &sweeps.passes);
         let upload = |[x, y]: &[Vec<f64>; 2]| Ok([device.upload(x)?, device.upload(y)?]);
         let weights = numbers.weights.map(upload).transpose()?;
-        let single = sweeps.passes.iter().all(|p| p.precision == Precision::F32);
-        let extra = match &job.folds[0] {
-            // Weights in the type of the sweep, in whole panels.
-            Fold::Reduce(_) if single => {
-                let items: Vec<f32> = numbers.extra.iter().map(|w| *w as f32).collect();
-                device.upload(&padded(items))?
+        let extra = match numbers.single {
+            true => {
+                let items: Vec<f32> = numbers.extra.iter().map(|v| *v as f32).collect();
+                device.upload(&items)?
             }
-            Fold::Reduce(_) => device.upload(&padded(numbers.extra))?,
-            Fold::Dense(_)
-            | Fold::Histogram(_)
-            | Fold::Nearest(_)
-            | Fold::Join(_)
-            | Fold::Extremes(_)
-            | Fold::Top(_)
-            | Fold::Quantile(_)
-            | Fold::Grouped(_) => device.upload(&numbers.extra)?,
+            false => device.upload(&numbers.extra)?,
         };
         let sums = numbers.sums;
         Ok(Points {
@@ -240,6 +230,8 @@ impl<'j> Points<'j> {
 struct Numbers<'f> {
     /// Weights of a fold by rows, or compared edges and what terms of sums are multiplied by.
     extra: Vec<f64>,
+    /// The kernels take these in single precision.
+    single: bool,
     /// Weights of the rows of x and of y, of a histogram.
     weights: Option<&'f [Vec<f64>; 2]>,
     /// How its sums are kept.
@@ -247,12 +239,18 @@ struct Numbers<'f> {
 }
 
 impl<'f> Numbers<'f> {
-    fn new(fold: &'f Fold) -> Self {
+    fn new(fold: &'f Fold, passes: &[Shape]) -> Self {
         match fold {
-            Fold::Reduce(f) => Numbers {
-                extra: f.weights.clone().unwrap_or_default(),
-                ..Numbers::default()
-            },
+            Fold::Reduce(f) => {
+                // Zeros up to a whole panel, so that loads of several never end beyond the last.
+                let mut extra = f.weights.clone().unwrap_or_default();
+                extra.resize(extra.len().next_multiple_of(THREADS as usize), 0.0);
+                Numbers {
+                    extra,
+                    single: passes.iter().all(|pass| pass.precision == Precision::F32),
+                    ..Numbers::default()
+                }
+            }
             Fold::Histogram(h) => {
                 let sums = BinSums::for_histogram(h).unwrap_or_default();
                 let units = [sums.weights, sums.values];
@@ -262,6 +260,7 @@ impl<'f> Numbers<'f> {
                     extra: edges.chain(units).collect(),
                     weights: h.weights.as_ref(),
                     sums,
+                    ..Numbers::default()
                 }
             }
             Fold::Dense(_)
@@ -281,12 +280,6 @@ fn counters(job: &Job, shape: &Shape) -> Option<usize> {
         return None;
     };
     folds::dynamic(h, shape)
-}
-
-/// Numbers with zeros up to a whole panel, so that loads of several never end beyond them.
-fn padded<T: Clone + Default>(mut items: Vec<T>) -> Vec<T> {
-    items.resize(items.len().next_multiple_of(128), T::default());
-    items
 }
 
 /// Others a block takes where their order does not matter: enough blocks to fill the device, enough

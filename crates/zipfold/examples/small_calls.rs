@@ -8,7 +8,7 @@ use std::time::Instant;
 use zipfold::Options;
 use zipfold::Problem;
 use zipfold::Query;
-use zipfold::problem::{FoldSpec, Input, NanPolicy, PairSpec, SCHEMA};
+use zipfold::problem::{FoldSpec, Input, NanPolicy, PairSpec};
 use zipfold::{Data, Result, Table};
 
 const ROWS: usize = 100;
@@ -46,21 +46,16 @@ fn table(seed: u64) -> Result<Table> {
 fn problem(metric: &str) -> Problem {
     let input = |name: &str| Input::named(name);
     Problem {
-        schema: SCHEMA,
-        x: input("x"),
         y: Some(input("y")),
-        pair: PairSpec {
-            metric: Some(metric.into()),
-            ..PairSpec::default()
-        },
-        domain: None,
-        cutoff: None,
-        periodic_box: None,
-        by: None,
-        within: None,
-        folds: vec![FoldSpec::Matrix {}],
-        precision: None,
         nan: NanPolicy::Propagate,
+        ..Problem::new(
+            input("x"),
+            PairSpec {
+                metric: Some(metric.into()),
+                ..PairSpec::default()
+            },
+            vec![FoldSpec::Matrix {}],
+        )
     }
 }
 

@@ -7,7 +7,7 @@ use zipfold_core::data::Data;
 use zipfold_core::fold::rows::ReduceAxis;
 use zipfold_core::fold::{Fold, ReduceOp, State};
 use zipfold_core::pair::parse::Param;
-use zipfold_core::problem::{AxisSpec, FoldSpec, Input, PairSpec, Problem, SCHEMA};
+use zipfold_core::problem::{AxisSpec, FoldSpec, Input, PairSpec, Problem};
 use zipfold_core::{Domain, Error, Job, Result, Table};
 
 /// A question about all pairs of rows, under construction.
@@ -47,20 +47,7 @@ pub struct Pairs {
 /// ```
 pub fn pairs(x: &Table) -> Pairs {
     let input = |name: &str| Input::named(name);
-    let problem = Problem {
-        schema: SCHEMA,
-        x: input("x"),
-        y: None,
-        pair: PairSpec::default(),
-        domain: None,
-        cutoff: None,
-        periodic_box: None,
-        by: None,
-        within: None,
-        folds: vec![],
-        precision: None,
-        nan: Default::default(),
-    };
+    let problem = Problem::new(input("x"), PairSpec::default(), vec![]);
     Pairs {
         problem,
         data: Data {

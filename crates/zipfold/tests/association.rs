@@ -8,14 +8,6 @@ use zipfold::internals::association::{
 use zipfold::{Blame, Budget, Error, Options, Result, Table};
 use zipfold_core::{Message, Random};
 
-const MEASURES: [Measure; 5] = [
-    Measure::Pearson,
-    Measure::Spearman,
-    Measure::Kendall,
-    Measure::Bicor,
-    Measure::Mi,
-];
-
 /// Random rows, each value missing once in `gaps`.
 fn random(rows: usize, samples: usize, gaps: usize) -> Table {
     let mut random = Random::new(7);
@@ -63,7 +55,7 @@ fn a_row_that_does_not_vary_over_the_common_samples_has_no_value() {
         [4.0, 1.0, 7.0, 2.0, 1.0, 3.0],
     ];
     let table = Table::f64(3, 6, rows.concat()).unwrap();
-    for measure in MEASURES {
+    for measure in Measure::ALL {
         let found = network(&asked(measure), &table).unwrap();
         assert_eq!(pairs(&found), [(0, 2), (1, 2)], "{measure:?}");
         assert_eq!(found.tested, 2, "{measure:?}");
@@ -89,7 +81,7 @@ fn drawn(measure: Measure, min_periods: usize) -> f64 {
 #[test]
 fn permutations_without_a_value_do_not_lower_p() {
     // All four samples fall together in one of 70 orders; every other order has too few.
-    for measure in MEASURES {
+    for measure in Measure::ALL {
         let p = drawn(measure, 4);
         assert!(p > 0.9, "{measure:?}: {p}");
         assert!(drawn(measure, 2) <= p, "{measure:?}");
@@ -162,7 +154,7 @@ fn permutations_reserve_the_rows_that_they_prepare() {
 
 #[test]
 fn rows_without_samples_are_refused_and_no_rows_have_no_edges() {
-    for measure in MEASURES {
+    for measure in Measure::ALL {
         for transpose in [false, true] {
             let asked = Association {
                 transpose,

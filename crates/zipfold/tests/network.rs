@@ -6,14 +6,6 @@ use zipfold::internals::association::{
 use zipfold::internals::core::Random;
 use zipfold::{Budget, Options, Result, Table};
 
-const MEASURES: [Measure; 5] = [
-    Measure::Pearson,
-    Measure::Spearman,
-    Measure::Kendall,
-    Measure::Bicor,
-    Measure::Mi,
-];
-
 /// Rows of values with gaps; rows that share a part, rows that never vary, and rows that repeat.
 fn table(rows: usize, samples: usize, missing: f64, steps: f64) -> Table {
     let mut random = Random::new(17);
@@ -159,7 +151,7 @@ fn discoveries_are_those_of_a_sort_of_all_pairs() {
         (1, 30, 0.0, 1e9),
     ] {
         let table = table(rows, samples, missing, steps);
-        for measure in MEASURES {
+        for measure in Measure::ALL {
             let every = Association {
                 permutations: if measure == Measure::Mi { 19 } else { 0 },
                 ..asked(measure)

@@ -1,8 +1,7 @@
 //! What single precision filters beyond distances in open space: minimum images, cut-offs, bins of
 //! other spacings and more of them, grids of two axes.
 
-use super::{L2, Work};
-use zipfold_core::Domain;
+use super::{L2, Work, half, square};
 
 const S: usize = 524_288;
 const FEW: usize = S / 4;
@@ -39,70 +38,33 @@ pub(crate) fn fold(text: &str) -> String {
     text.replace("LOGARITHMIC", &edges.join(", "))
 }
 
-const fn of(
-    name: &'static str,
-    n: usize,
-    pair: &'static str,
-    fold: &'static str,
-    set: &'static str,
-) -> Work {
-    (name, n, 0, 3, Domain::Triangle, pair, fold, set)
-}
-
 /// First what the planner picks, then double precision alone.
 pub(crate) const WORKS: [Work; 27] = [
-    of("filter none", S, L2, HIST, ""),
-    of("filter f64 rows", S, L2, HIST, "f64"),
-    of("filter box", S, L2, IMAGES, ""),
-    of("filter oblique", S, L2, IMAGES, ""),
-    of("filter octahedron", S, L2, IMAGES, ""),
-    of("filter cut-off", S, L2, WITHIN, ""),
-    of("filter box, cut-off", S, L2, WITHIN, ""),
-    of("filter logarithmic", S, L2, LOG, ""),
-    of("filter 10000 bins", S, L2, MANY, ""),
-    of("filter 20000 bins", S, L2, MORE, ""),
-    of("filter 50000 bins", S, L2, MOST, ""),
-    of("filter grid", S, ACROSS, GRID, ""),
-    ("filter box nearest 10", S, S, 3, Domain::Cross, L2, KNN, ""),
-    (
-        "filter box count",
-        S,
-        S,
-        3,
-        Domain::Cross,
-        "euclidean(x, y) < 0.2",
-        COUNT,
-        "",
-    ),
-    of("filter none", FEW, L2, HIST, OFF),
-    of("filter f64 rows", FEW, L2, HIST, "f64,filter=off"),
-    of("filter box", FEW, L2, IMAGES, OFF),
-    of("filter oblique", FEW, L2, IMAGES, OFF),
-    of("filter octahedron", FEW, L2, IMAGES, OFF),
-    of("filter cut-off", FEW, L2, WITHIN, OFF),
-    of("filter box, cut-off", FEW, L2, WITHIN, OFF),
-    of("filter logarithmic", FEW, L2, LOG, OFF),
-    of("filter 10000 bins", FEW, L2, MANY, OFF),
-    of("filter 20000 bins", FEW, L2, MORE, OFF),
-    of("filter grid", FEW, ACROSS, GRID, OFF),
-    (
-        "filter box nearest 10",
-        FEW,
-        FEW,
-        3,
-        Domain::Cross,
-        L2,
-        KNN,
-        OFF,
-    ),
-    (
-        "filter box count",
-        FEW,
-        FEW,
-        3,
-        Domain::Cross,
-        "euclidean(x, y) < 0.2",
-        COUNT,
-        OFF,
-    ),
+    half("filter none", S, L2, HIST, ""),
+    half("filter f64 rows", S, L2, HIST, "f64"),
+    half("filter box", S, L2, IMAGES, ""),
+    half("filter oblique", S, L2, IMAGES, ""),
+    half("filter octahedron", S, L2, IMAGES, ""),
+    half("filter cut-off", S, L2, WITHIN, ""),
+    half("filter box, cut-off", S, L2, WITHIN, ""),
+    half("filter logarithmic", S, L2, LOG, ""),
+    half("filter 10000 bins", S, L2, MANY, ""),
+    half("filter 20000 bins", S, L2, MORE, ""),
+    half("filter 50000 bins", S, L2, MOST, ""),
+    half("filter grid", S, ACROSS, GRID, ""),
+    square("filter box nearest 10", S, L2, KNN, ""),
+    square("filter box count", S, "euclidean(x, y) < 0.2", COUNT, ""),
+    half("filter none", FEW, L2, HIST, OFF),
+    half("filter f64 rows", FEW, L2, HIST, "f64,filter=off"),
+    half("filter box", FEW, L2, IMAGES, OFF),
+    half("filter oblique", FEW, L2, IMAGES, OFF),
+    half("filter octahedron", FEW, L2, IMAGES, OFF),
+    half("filter cut-off", FEW, L2, WITHIN, OFF),
+    half("filter box, cut-off", FEW, L2, WITHIN, OFF),
+    half("filter logarithmic", FEW, L2, LOG, OFF),
+    half("filter 10000 bins", FEW, L2, MANY, OFF),
+    half("filter 20000 bins", FEW, L2, MORE, OFF),
+    half("filter grid", FEW, ACROSS, GRID, OFF),
+    square("filter box nearest 10", FEW, L2, KNN, OFF),
+    square("filter box count", FEW, "euclidean(x, y) < 0.2", COUNT, OFF),
 ];

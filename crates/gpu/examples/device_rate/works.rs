@@ -19,6 +19,28 @@ pub(crate) type Work = (
     &'static str,
 );
 
+/// A workload over half of the pairs of `n` rows of three components.
+pub(crate) const fn half(
+    name: &'static str,
+    n: usize,
+    pair: &'static str,
+    fold: &'static str,
+    set: &'static str,
+) -> Work {
+    (name, n, 0, 3, Domain::Triangle, pair, fold, set)
+}
+
+/// A workload over all pairs of two tables of `n` rows of three components.
+pub(crate) const fn square(
+    name: &'static str,
+    n: usize,
+    pair: &'static str,
+    fold: &'static str,
+    set: &'static str,
+) -> Work {
+    (name, n, n, 3, Domain::Cross, pair, fold, set)
+}
+
 const DENSE: &str = r#"{ kind = "matrix" }"#;
 const SDH: [&str; 3] = [
     r#"{ kind = "histogram", axes = [{ bins = 50, range = [0.0, 1.7320508] }] }"#,
@@ -859,10 +881,8 @@ pub(crate) fn job(work: &Work, most: usize, longest: usize) -> zipfold_core::Res
     };
     let half = work.0.contains("f16").then_some(LowPrecision::F16);
     let y = (m > 0).then(|| table(2, scale(m), d, half));
-    let of_both = || {
-        let other = if m > 0 { m } else { n };
-        [n, other].map(|rows| weights(work.0, scale(rows)))
-    };
+    let others = if m > 0 { m } else { n };
+    let of_both = || [n, others].map(|rows| weights(work.0, scale(rows)));
     let weights = if fold.contains("weights") {
         vec![Some(of_both())]
     } else {

@@ -352,7 +352,7 @@ pub fn histogram(
         .map(|axis| number(job, axis.root, shape.precision));
     let values: Vec<String> = values.collect();
     let spare = (copies > 0).then_some(cells);
-    out.absorb = decide_within(bands, &values, &out.absorb, (&mark(step), spare), square);
+    out.absorb = decide(bands, &values, &out.absorb, (&mark(step), spare), square);
     out
 }
 
@@ -479,19 +479,10 @@ pub fn gather(cells: usize, copies: usize) -> String {
 /// Statements that count `values` in single precision, one an axis, or mark them where an edge is
 /// near. The bin is read off the mantissa of position + 1.5·2²³, whose rounding to the nearest
 /// integer is ⌊position + ½⌋ but for ties, which are marked.
-pub fn decide(
-    bands: &[Band],
-    values: &[String],
-    count: &str,
-    mark: &str,
-    spare: Option<usize>,
-) -> String {
-    decide_within(bands, values, count, (mark, spare), None)
-}
-
-/// As [`decide`], without the pairs beyond a cut-off, which it counts: the squared distance, and the
+///
+/// Pairs beyond a cut-off are left out and counted, if there is `cut`: the squared distance, and the
 /// limits of single precision.
-fn decide_within(
+pub fn decide(
     bands: &[Band],
     values: &[String],
     count: &str,

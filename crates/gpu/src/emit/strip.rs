@@ -363,8 +363,8 @@ fn counters(h: &Histogram, shape: &Shape, value: &str, band: Option<Band>) -> Ep
             &[b],
             &[value.to_string()],
             &folds::at_place(1),
-            &mark,
-            Some(cells),
+            (&mark, Some(cells)),
+            None,
         )
     });
     let take = format!("{place}{count}");

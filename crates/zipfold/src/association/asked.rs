@@ -106,6 +106,14 @@ pub enum Measure {
 }
 
 impl Measure {
+    /// All of them.
+    pub const ALL: [Measure; 5] = [
+        Measure::Pearson,
+        Measure::Spearman,
+        Measure::Kendall,
+        Measure::Bicor,
+        Measure::Mi,
+    ];
     /// Its name.
     #[must_use]
     pub fn name(self) -> &'static str {

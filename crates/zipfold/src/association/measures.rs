@@ -15,7 +15,7 @@ use crate::pool::within;
 use crate::query::Query;
 use rayon::prelude::*;
 use std::ops::Range;
-use zipfold_core::problem::{FoldSpec, Input, NanPolicy, PairSpec, Problem, SCHEMA};
+use zipfold_core::problem::{FoldSpec, Input, PairSpec, Problem};
 use zipfold_core::{Data, Error, Opt, Result, Table};
 use zipfold_cpu::kernels::pairwise::{
     Balance, BiweightRows, ConcordanceRows, Isa, Line, MomentRows, RankRows, SplineRows, Values,
@@ -496,21 +496,15 @@ impl Products {
 /// The matrix of inner products of rows of x and y.
 pub(super) fn products_problem() -> Problem {
     Problem {
-        schema: SCHEMA,
-        x: Input::named("rows of a strip"),
         y: Some(Input::named("rows")),
-        pair: PairSpec {
-            metric: Some("linear".into()),
-            ..PairSpec::default()
-        },
-        domain: None,
-        cutoff: None,
-        periodic_box: None,
-        by: None,
-        within: None,
-        folds: vec![FoldSpec::Matrix {}],
-        precision: None,
-        nan: NanPolicy::Error,
+        ..Problem::new(
+            Input::named("rows of a strip"),
+            PairSpec {
+                metric: Some("linear".into()),
+                ..PairSpec::default()
+            },
+            vec![FoldSpec::Matrix {}],
+        )
     }
 }
 

@@ -11,7 +11,7 @@ use zipfold_core::data::Data;
 use zipfold_core::fold::rows::ReduceAxis;
 use zipfold_core::fold::{Fold, Histogram, ReduceOp, State};
 use zipfold_core::pair::parse::Param;
-use zipfold_core::problem::{AxisSpec, FoldSpec, Input, NanPolicy, PairSpec, Problem, SCHEMA};
+use zipfold_core::problem::{AxisSpec, FoldSpec, Input, PairSpec, Problem};
 use zipfold_core::{Domain, Elements, Error, Opt, PeriodicBox, Reservation, Result, Table};
 use zipfold_io::trajectory::{LengthUnit, Snapshot};
 
@@ -138,21 +138,17 @@ impl Prepared {
             values: BTreeMap::new(),
         };
         let problem = Problem {
-            schema: SCHEMA,
-            x: Input::named("from"),
             y: (!within).then(|| Input::named("to")),
-            pair: PairSpec {
-                metric: Some("euclidean".into()),
-                ..PairSpec::default()
-            },
             domain: within.then_some(Domain::Triangle),
-            cutoff: None,
             periodic_box: cell,
-            folds: vec![fold],
-            precision: None,
-            nan: NanPolicy::Error,
-            by: None,
-            within: None,
+            ..Problem::new(
+                Input::named("from"),
+                PairSpec {
+                    metric: Some("euclidean".into()),
+                    ..PairSpec::default()
+                },
+                vec![fold],
+            )
         };
         let y = (!within).then(|| tables[question.to].clone());
         (

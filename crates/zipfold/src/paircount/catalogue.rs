@@ -2,7 +2,7 @@
 
 use super::asked::{PairCount, Regions, Separation};
 use std::collections::BTreeSet;
-use zipfold_core::problem::{FoldSpec, Input, NanPolicy, PairSpec, SCHEMA};
+use zipfold_core::problem::{FoldSpec, Input, PairSpec};
 use zipfold_core::{Budget, Error, Opt, Problem, Result, Table};
 use zipfold_io::{ReadOptions, read_table};
 
@@ -156,23 +156,14 @@ impl PairCount {
         let Some(cut) = &self.cut else {
             return vec![];
         };
-        let problem = Problem {
-            schema: SCHEMA,
-            x: Input::named("x"),
-            y: None,
-            pair: PairSpec {
+        let problem = Problem::new(
+            Input::named("x"),
+            PairSpec {
                 formula: Some(cut.value.clone()),
                 ..PairSpec::default()
             },
-            domain: None,
-            cutoff: None,
-            periodic_box: None,
-            by: None,
-            within: None,
-            folds: vec![FoldSpec::Matrix {}],
-            precision: None,
-            nan: NanPolicy::Error,
-        };
+            vec![FoldSpec::Matrix {}],
+        );
         let [names, _] = problem.named_columns().columns;
         names
     }

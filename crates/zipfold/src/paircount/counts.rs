@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use zipfold_core::budget::Reservation;
 use zipfold_core::fold::rows::ReduceAxis;
 use zipfold_core::fold::{Closed, Columns, ReduceOp, Role};
-use zipfold_core::problem::{FoldSpec, Input, NanPolicy, PairSpec, Problem, SCHEMA};
+use zipfold_core::problem::{FoldSpec, Input, PairSpec, Problem};
 use zipfold_core::{Data, Error, Message, Result, Side, Table};
 
 /// Points that a term has on one of its sides.
@@ -120,21 +120,17 @@ impl PairCount {
             values: BTreeMap::new(),
         };
         let problem = Problem {
-            schema: SCHEMA,
-            x: Input::named(first.name.as_str()),
             y: (!same).then(|| Input::named(second.name.as_str())),
-            pair: PairSpec {
-                metric: Some("euclidean".into()),
-                ..PairSpec::default()
-            },
-            domain: None,
-            cutoff: None,
             periodic_box: self.periodic_box.clone(),
             by: self.regions.as_ref().map(|_| REGION.to_string()),
-            within: None,
-            folds: vec![fold],
-            precision: None,
-            nan: NanPolicy::Error,
+            ..Problem::new(
+                Input::named(first.name.as_str()),
+                PairSpec {
+                    metric: Some("euclidean".into()),
+                    ..PairSpec::default()
+                },
+                vec![fold],
+            )
         };
         let column = |catalogue: &Catalogue| {
             let weights = catalogue.weights.clone().unwrap_or_default();

@@ -16,7 +16,7 @@ use crate::options::Options;
 use crate::query::{Answer, Query};
 use std::ops::Range;
 use zipfold_core::fold::{Columns, JoinKind, Numbers, Role};
-use zipfold_core::problem::{FoldSpec, Input, NamedColumns, NanPolicy, PairSpec, Problem, SCHEMA};
+use zipfold_core::problem::{FoldSpec, Input, NamedColumns, NanPolicy, PairSpec, Problem};
 use zipfold_core::{
     Blame, Budget, Data, Domain, Error, Message, Opt, Reservation, Result, Side, Table, describe,
 };
@@ -274,19 +274,13 @@ impl<'a> Matching<'a> {
     fn problem(&self, pair: PairSpec, fold: FoldSpec, same: bool) -> Problem {
         let [x, y] = &self.wanted.names;
         Problem {
-            schema: SCHEMA,
-            x: Input::named(x.as_str()),
             y: (!same).then(|| Input::named(y.as_str())),
-            pair,
             domain: (same && self.wanted.ordered).then_some(Domain::Ordered),
-            cutoff: None,
-            periodic_box: None,
-            by: None,
             within: self.keys.map(|_| format!("same:{KEY}")),
-            folds: vec![fold],
             precision: None,
             // As in SQL, a comparison with a null is not true.
             nan: NanPolicy::Propagate,
+            ..Problem::new(Input::named(x.as_str()), pair, vec![fold])
         }
     }
     fn join_problem(&self, kind: JoinKind, same: bool) -> Problem {
@@ -804,18 +798,13 @@ pub(crate) fn naming<'f>(
         kind: JoinKind::Inner,
     };
     Problem {
-        schema: SCHEMA,
-        x: Input::named(x),
         y: Some(Input::named(y)),
-        pair: PairSpec::default(),
-        domain: None,
-        cutoff: None,
-        periodic_box: None,
-        by: None,
-        within: None,
-        folds: formulas.into_iter().map(fold).collect(),
-        precision: None,
         nan: NanPolicy::Propagate,
+        ..Problem::new(
+            Input::named(x),
+            PairSpec::default(),
+            formulas.into_iter().map(fold).collect(),
+        )
     }
 }
 
