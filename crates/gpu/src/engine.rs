@@ -20,13 +20,14 @@ use crate::host_fold::Host;
 use crate::pack::{Halves, Layout};
 use crate::points::{self, Points};
 use crate::rectangle::{Number, Rectangle};
-use crate::rows::{Kinds, Loaded, Rows};
+use crate::rows::{JobRows, Kinds, Loaded, Rows};
 use crate::runtime::{Arg, Device, Grid, Kernel};
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 use zipfold_core::fold::BLOCK;
 use zipfold_core::{Blame, Error, Job, Opt, Precision, Result};
 use zipfold_plan::device::matrix::{self, Matrix};
+use zipfold_plan::device::open_pairs::OpenPairs;
 use zipfold_plan::device::sweeps::PairTiles;
 use zipfold_plan::device::{self, Blocks, DeviceWork, Facts, OnDevice, Runtime};
 use zipfold_plan::executor::{Executor, Folded, Nowhere, Sink, Stop};
@@ -40,6 +41,8 @@ pub struct Engine<'j> {
     precision: Precision,
     rows: Rows<'j>,
     family: Family<'j>,
+    /// The rows in an order of their own, and those of a group, where bounds leave out pairs.
+    sorted: Option<(Arc<dyn OpenPairs + 'j>, usize)>,
     /// One user at a time: kernels share memory for their results.
     turn: Mutex<()>,
 }
@@ -53,16 +56,24 @@ enum Family<'j> {
     Values(Kernel, usize),
 }
 
+/// Groups of rows whose boxes are walked before their panels are swept: a list of some megabytes.
+const GROUPS_AT_A_TIME: usize = 1 << 13;
+
 /// Bytes of values that one launch leaves in device memory for the host to fold.
 const VALUES_AT_A_TIME: usize = 64 << 20;
 
 impl<'j> Engine<'j> {
     /// Hoists and uploads the rows of `job`, or of block `at` of several devices, and compiles its
-    /// kernels.
+    /// kernels. `sorted` has the rows where the plan leaves out pairs by bounds.
     ///
     /// # Errors
     /// `Device` and `Resource` of the device; `Request` for more rows than kernels number.
-    pub fn load(job: &'j Job, plan: &Plan, device: Device, at: usize) -> Result<Self> {
+    pub fn load(
+        job: &'j Job,
+        plan: &Plan,
+        (device, at): (Device, usize),
+        sorted: Option<Arc<dyn OpenPairs + 'j>>,
+    ) -> Result<Self> {
         if job.space.n.max(job.space.m) >= 1 << 31 {
             let e = Error::request(format!("{} rows", job.space.n.max(job.space.m)))
                 .limit("2147483647 rows on a device");
@@ -71,9 +82,15 @@ impl<'j> Engine<'j> {
                 Opt::Device.to("cpu")
             )));
         }
-        let Some(OnDevice { rows, work, .. }) = &plan.device else {
+        let Some(OnDevice {
+            rows, work, pruned, ..
+        }) = &plan.device
+        else {
             return Err(Error::internal("a plan for the host on a device"));
         };
+        if pruned.is_some() != sorted.is_some() {
+            return Err(Error::internal("sorted rows and a plan without pruning, or neither"));
+        }
         let folds = matches!(work, DeviceWork::Sweeps(_));
         // Filters decide in single precision what they can, in double precision the rest.
         let precision = if folds {
@@ -84,14 +101,15 @@ impl<'j> Engine<'j> {
         check_double(&device.facts, precision)?;
         let kinds = kinds(work, precision);
         let block = Blocks::new(job, plan).map(|blocks| blocks.window(at));
-        let held = Rows::load(job, (*rows, block), &device, kinds)?;
+        let of = JobRows::new(job, sorted.clone());
+        let held = Rows::load(of.clone(), (*rows, block), &device, kinds)?;
         let family = match work {
             DeviceWork::Matrix(work) => {
                 Family::Dense(Box::new(Dense::load(job, work, precision, *rows, &device)?))
             }
             DeviceWork::Sweeps(folds) => {
                 let parts = device::parts(job).into_iter().zip(folds);
-                let load = |(part, sweeps)| Points::load(part, sweeps, *rows, &device);
+                let load = |(part, sweeps)| Points::load(part, sweeps, (*rows, &of), &device);
                 Family::Points(parts.map(load).collect::<Result<_>>()?)
             }
             DeviceWork::Values => Self::values(job, precision, *rows, &device)?,
@@ -102,6 +120,7 @@ impl<'j> Engine<'j> {
             precision,
             rows: held,
             family,
+            sorted: sorted.zip(pruned.map(|pruned| pruned.group)),
             turn: Mutex::new(()),
         })
     }
@@ -128,7 +147,7 @@ impl<'j> Engine<'j> {
     pub fn facts(&self) -> &Facts {
         &self.device.facts
     }
-    fn attempt(&self, tiles: &[Tile], sink: &dyn Sink) -> Result<Folded> {
+    fn attempt(&self, tiles: &[Tile], sink: &dyn Sink, stop: Stop<'_>) -> Result<Folded> {
         match (&self.family, self.precision) {
             (Family::Dense(d), Precision::F32) => {
                 d.run::<f32>(&self.device, &self.rows, tiles, sink)
@@ -136,7 +155,13 @@ impl<'j> Engine<'j> {
             (Family::Dense(d), Precision::F64) => {
                 d.run::<f64>(&self.device, &self.rows, tiles, sink)
             }
-            (Family::Points(folds), _) => self.by_folds(folds, tiles),
+            (Family::Points(folds), _) => match &self.sorted {
+                None => self.by_folds(folds, tiles),
+                Some((sorted, group)) => {
+                    let open = (sorted.as_ref(), *group);
+                    self.by_runs(folds, open, tiles, (sink, stop))
+                }
+            },
             (Family::Values(kernel, parts), Precision::F32) => {
                 self.by_values::<f32>(kernel, *parts, tiles, sink)
             }
@@ -209,6 +234,47 @@ impl<'j> Engine<'j> {
         }
         out.ok_or_else(|| Error::internal("a job without folds"))
     }
+    /// Family *points* over what bounds leave open: the host walks the boxes of some groups of rows,
+    /// then the device sweeps the panels that they meet.
+    fn by_runs(
+        &self,
+        folds: &[Points<'_>],
+        (sorted, group): (&dyn OpenPairs, usize),
+        tiles: &[Tile],
+        (sink, stop): (&dyn Sink, Stop<'_>),
+    ) -> Result<Folded> {
+        let mut all = sorted.empty(&zipfold_plan::tiles::rows(tiles));
+        self.rows.each(&self.device, tiles, &mut |tile, loaded| {
+            let step = group * GROUPS_AT_A_TIME;
+            for from in tile.rows.clone().step_by(step) {
+                let rows = from..(from + step).min(tile.rows.end);
+                let open = sorted.open(rows, &tile.cols, group, sink, stop)?;
+                sorted.merge(&mut all, open.settled);
+                let mut left_out = 0;
+                for (at, (points, state)) in folds.iter().zip(&mut all.states).enumerate() {
+                    let runs = (open.runs.as_slice(), group);
+                    let seen = points.sweep_runs(
+                        &self.device,
+                        (loaded, sorted),
+                        tile,
+                        runs,
+                        state,
+                    )?;
+                    // Each fold leaves out the same pairs.
+                    if at == 0 {
+                        left_out = seen.beyond_cutoff;
+                        all.tally.beyond_cutoff += seen.beyond_cutoff;
+                    }
+                }
+                let counted = open.pairs.checked_sub(left_out);
+                all.tally.counted += counted.ok_or_else(|| {
+                    Error::internal("more pairs beyond the cut-off than a device swept")
+                })?;
+            }
+            Ok(())
+        })?;
+        Ok(all)
+    }
     /// Family *values*: the device computes, the host folds.
     fn by_values<T: Number>(
         &self,
@@ -268,7 +334,7 @@ impl Executor for Engine<'_> {
         // Sums by row are cut between spans alone, which keeps their bits.
         let least = zipfold_plan::sweep::span(self.job).unwrap_or(BLOCK);
         loop {
-            match self.attempt(&work, sink) {
+            match self.attempt(&work, sink, stop) {
                 // Out of device memory: nothing of the batch counts yet, so it begins again in
                 // smaller tiles.
                 Err(e)
@@ -415,7 +481,7 @@ pub fn values_of(device: &Device, job: &Job) -> Result<Vec<f64>> {
         narrow: false,
         half: None,
     };
-    let loaded = Loaded::all(job, device, &kinds)?;
+    let loaded = Loaded::all(&JobRows::new(job, None), device, &kinds)?;
     let (n, m) = (job.space.n, job.space.m);
     let parts: usize = (0..job.low.formula.roots.len())
         .map(|r| job.low.formula.width(r, job.low.dim))

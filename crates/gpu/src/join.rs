@@ -3,7 +3,7 @@
 use crate::points::{Launch, NONE, PAGE};
 use crate::runtime::{Arg, Grid, Kernel, Memory};
 use zipfold_core::fold::{Join, JoinState, Tally};
-use zipfold_core::{Error, Result};
+use zipfold_core::{Domain, Error, Result, Side};
 use zipfold_plan::device::matrix::TILE;
 
 impl Launch<'_> {
@@ -92,7 +92,7 @@ impl Launch<'_> {
         self.device.read(&found, &mut pairs)?;
         let mut kept = vec![0f64; if f.value.is_some() { total } else { 0 }];
         self.device.read(&held, &mut kept)?;
-        absorb(f, &pairs, &kept, state);
+        self.absorb(f, &pairs, &kept, state);
         Ok(())
     }
     /// Two passes: matches are counted by block, then computed again and put after those of the
@@ -137,15 +137,30 @@ impl Launch<'_> {
         );
         self.device.read(&slots, &mut pairs)?;
         self.device.read(&values, &mut kept)?;
-        absorb(f, &pairs, &kept, state);
+        self.absorb(f, &pairs, &kept, state);
         self.tallied(&tally)
     }
-}
-
-/// Absorbs matches: rows of x and of y by turns, and the values that are kept.
-fn absorb(f: &Join, pairs: &[u32], kept: &[f64], state: &mut JoinState) {
-    for (at, pair) in pairs.chunks_exact(2).enumerate() {
-        let value = f.value.map(|_| kept[at]);
-        state.absorb(f, pair[0] as usize, pair[1] as usize, value);
+    /// Absorbs matches: rows of x and of y by turns, and the values that are kept.
+    fn absorb(&self, f: &Join, pairs: &[u32], kept: &[f64], state: &mut JoinState) {
+        let sorted = self.listed.map(|(_, sorted)| {
+            let half = matches!(
+                self.pass.shape.domain,
+                Domain::Triangle | Domain::Diagonal
+            );
+            ([Side::X, Side::Y].map(|side| sorted.order(side)), half)
+        });
+        for (at, pair) in pairs.as_chunks::<2>().0.iter().enumerate() {
+            let value = f.value.map(|_| kept[at]);
+            let [i, j] = match sorted {
+                None => pair.map(|row| row as usize),
+                Some(([x, y], half)) => {
+                    let given = [x[pair[0] as usize], y[pair[1] as usize]];
+                    let [i, j] = given.map(|row| row as usize);
+                    // A pair of a half space is told with its earlier row first.
+                    if half { [i.min(j), i.max(j)] } else { [i, j] }
+                }
+            };
+            state.absorb(f, i, j, value);
+        }
     }
 }

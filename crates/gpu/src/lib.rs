@@ -19,6 +19,7 @@ pub mod points;
 pub mod rectangle;
 mod roles;
 pub mod rows;
+mod runs;
 pub mod runtime;
 pub mod selector;
 pub mod skeleton;

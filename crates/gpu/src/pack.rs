@@ -43,22 +43,59 @@ impl Layout {
     }
 }
 
-/// Packs the rows of `table`, as `side` of `low`, from panel `first` on into `out`, which has whole
-/// panels, each number by way of `as_type`. Rows past the last repeat it.
-pub fn pack_panels<T: Send>(
-    low: &Lowered,
-    (table, side, layout): (&Table, Side, Layout),
-    first: usize,
-    out: &mut [T],
-    as_type: impl Fn(f64) -> T + Sync,
-) {
-    let panel = layout.size(width(low, side as usize)).max(1);
-    let parts = out.par_chunks_mut(panel).enumerate();
-    parts.for_each(|(at, part)| {
-        fill(low, table, side, first + at, |at, v| {
-            part[layout.place(at)] = as_type(v)
+/// The rows of one side of a formula, in the order in which tiles number them.
+#[derive(Clone, Copy)]
+pub struct SideRows<'a> {
+    /// What is hoisted of a row.
+    pub low: &'a Lowered,
+    /// The rows as given.
+    pub table: &'a Table,
+    /// The side that they are.
+    pub side: Side,
+    /// Which row of the table each is, where that is another.
+    pub order: Option<&'a [u32]>,
+}
+
+impl SideRows<'_> {
+    /// Numbers of a row.
+    fn width(&self) -> usize {
+        width(self.low, self.side as usize)
+    }
+    /// Packs the rows from panel `first` on into `out`, which has whole panels, each number by way
+    /// of `as_type`. Rows past the last repeat it.
+    pub fn pack<T: Send>(
+        &self,
+        layout: Layout,
+        first: usize,
+        out: &mut [T],
+        as_type: impl Fn(f64) -> T + Sync,
+    ) {
+        let panel = layout.size(self.width()).max(1);
+        let parts = out.par_chunks_mut(panel).enumerate();
+        parts.for_each(|(at, part)| {
+            self.fill(first + at, |at, v| part[layout.place(at)] = as_type(v));
         });
-    });
+    }
+    /// Hands the numbers of a panel to `put`, with the place of each in columns.
+    fn fill(&self, panel: usize, mut put: impl FnMut(usize, f64)) {
+        let (low, side) = (self.low, self.side as usize);
+        let mut hoister = low.hoister(self.side);
+        let (row_vectors, row_scalars) = (low.row_vectors[side].len(), low.row_scalars[side].len());
+        for lane in 0..PANEL {
+            let place = (panel * PANEL + lane).min(self.table.rows() - 1);
+            let row = self.order.map_or(place, |order| order[place] as usize);
+            hoister.load(self.table, row);
+            for s in 0..row_vectors {
+                let values = hoister.stream(s);
+                values
+                    .iter()
+                    .enumerate()
+                    .for_each(|(k, v)| put((s * low.dim + k) * PANEL + lane, *v));
+            }
+            (0..row_scalars)
+                .for_each(|a| put((row_vectors * low.dim + a) * PANEL + lane, hoister.attr(a)));
+        }
+    }
 }
 
 /// How rows become numbers of 16 bits.
@@ -124,12 +161,11 @@ impl Halves {
 /// Panels of rows of 16-bit numbers: groups of 8 components of 128 rows, one vector a row, and
 /// zeros after the last component; and the hoisted numbers of the rows, in panels of their own.
 pub fn pack_halves(
-    low: &Lowered,
-    table: &Table,
-    side: Side,
+    source: &SideRows<'_>,
     halves: &Halves,
     panels: Range<usize>,
 ) -> (Vec<u16>, Vec<f32>) {
+    let (low, side) = (source.low, source.side);
     let (groups, many) = (groups(low.dim), halves.numbers(low, side as usize).max(1));
     let size = PANEL * groups * GROUP;
     let (mut rows, mut numbers) = (
@@ -142,7 +178,7 @@ pub fn pack_halves(
     let unscaled = halves.unscaled(side);
     parts.enumerate().for_each(|(panel, (rows, numbers))| {
         let mut squares = [0.0; PANEL];
-        fill(low, table, side, panels.start + panel, |at, v| {
+        source.fill(panels.start + panel, |at, v| {
             let (w, lane) = (at / PANEL, at % PANEL);
             match w.checked_sub(low.dim) {
                 None => {
@@ -160,25 +196,4 @@ pub fn pack_halves(
         }
     });
     (rows, numbers)
-}
-
-fn fill(low: &Lowered, table: &Table, side: Side, panel: usize, mut put: impl FnMut(usize, f64)) {
-    let mut hoister = low.hoister(side);
-    let (row_vectors, row_scalars) = (
-        low.row_vectors[side as usize].len(),
-        low.row_scalars[side as usize].len(),
-    );
-    for lane in 0..PANEL {
-        let row = (panel * PANEL + lane).min(table.rows() - 1);
-        hoister.load(table, row);
-        for s in 0..row_vectors {
-            let values = hoister.stream(s);
-            values
-                .iter()
-                .enumerate()
-                .for_each(|(k, v)| put((s * low.dim + k) * PANEL + lane, *v));
-        }
-        (0..row_scalars)
-            .for_each(|a| put((row_vectors * low.dim + a) * PANEL + lane, hoister.attr(a)));
-    }
 }

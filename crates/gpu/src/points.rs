@@ -25,7 +25,8 @@ use crate::emit::panels;
 use crate::emit::strip::{self, Known};
 use crate::emit::sweep::{self, FoldText, THREADS};
 use crate::pack::Layout;
-use crate::rows::{Loaded, Rows};
+use crate::rows::{JobRows, Loaded, Rows};
+use crate::runs::{RunList, Shares};
 use crate::runtime::{Arg, Device, Grid, Kernel, Memory};
 use rayon::prelude::*;
 use std::borrow::Cow;
@@ -40,6 +41,7 @@ use zipfold_core::{Domain, Error, Job, Precision, Result};
 use zipfold_plan::Tile;
 use zipfold_plan::device::Runtime;
 use zipfold_plan::device::fixed::{BinSums, Fixed};
+use zipfold_plan::device::open_pairs::{OpenPairs, PanelRun};
 use zipfold_plan::device::sweeps::{CutoffBand, PairTiles, Shape, Sweeps, filtered, is_extreme};
 use zipfold_plan::executor::Folded;
 use zipfold_plan::overrides::Residency;
@@ -84,9 +86,10 @@ impl<'j> Points<'j> {
     pub fn load(
         part: Cow<'j, Job>,
         sweeps: &Sweeps,
-        rows: Residency,
+        rows: (Residency, &JobRows<'_>),
         device: &Device,
     ) -> Result<Self> {
+        let (rows, sorted) = rows;
         let job = part.as_ref();
         let names = if sweeps.counts_first {
             &["zf_sweep", "zf_put"][..]
@@ -114,7 +117,15 @@ impl<'j> Points<'j> {
             });
         }
         let numbers = Numbers::new(&job.folds[0], &sweeps.passes);
-        let upload = |[x, y]: &[Vec<f64>; 2]| Ok([device.upload(x)?, device.upload(y)?]);
+        let arranged = |weights: &[f64], side: Side| match sorted.order(side) {
+            None => device.upload(weights),
+            Some(order) => {
+                let weights = order.iter().map(|row| weights[*row as usize]);
+                device.upload(&weights.collect::<Vec<_>>())
+            }
+        };
+        let upload =
+            |[x, y]: &[Vec<f64>; 2]| Ok([arranged(x, Side::X)?, arranged(y, Side::Y)?]);
         let weights = numbers.weights.map(upload).transpose()?;
         let extra = match numbers.single {
             true => {
@@ -198,19 +209,70 @@ impl<'j> Points<'j> {
             y: spans as u32,
             threads: THREADS,
         };
-        let launch = Launch {
-            device,
-            loaded,
-            pass,
-            anchors,
-            others,
-            span,
-            grid,
-            extra: &self.extra,
-            weights: self.weights.as_ref(),
-            sums: self.sums,
+        self.fold(
+            &Launch {
+                device,
+                loaded,
+                pass,
+                anchors,
+                others,
+                span,
+                grid,
+                extra: &self.extra,
+                weights: self.weights.as_ref(),
+                sums: self.sums,
+                listed: None,
+            },
+            state,
+        )
+    }
+    /// Folds the pairs of `runs` of groups of `group` rows, in a tile of the rows that are `sorted`.
+    ///
+    /// # Errors
+    /// Those of the device.
+    pub fn sweep_runs(
+        &self,
+        device: &Device,
+        (loaded, sorted): (&Loaded, &dyn OpenPairs),
+        tile: &Tile,
+        (runs, group): (&[PanelRun], usize),
+        state: &mut State,
+    ) -> Result<Tally> {
+        let pass = match self.passes.as_slice() {
+            [pass] if pass.shape.listed => pass,
+            _ => return Err(Error::internal("runs of panels for a kernel of all pairs")),
         };
-        let done = match &job.folds[0] {
+        let (rows, blocks) = (pass.shape.anchors * THREADS as usize, pass.shape.blocks);
+        let wanted = Shares::wanted(device.facts.units, blocks);
+        let shares = Shares::new(runs, (group, rows, tile.rows.end), wanted);
+        if shares.blocks() == 0 {
+            return Ok(Tally::default());
+        }
+        let list = shares.upload(device)?;
+        self.fold(
+            &Launch {
+                device,
+                loaded,
+                pass,
+                anchors: &tile.rows,
+                others: &tile.cols,
+                span: tile.cols.len(),
+                grid: Grid {
+                    x: shares.blocks() as u32,
+                    y: 1,
+                    threads: THREADS,
+                },
+                extra: &self.extra,
+                weights: self.weights.as_ref(),
+                sums: self.sums,
+                listed: Some((&list, sorted)),
+            },
+            state,
+        )
+    }
+    /// Launches the kernel of the fold, and adds what it finds to `state`.
+    fn fold(&self, launch: &Launch<'_>, state: &mut State) -> Result<Tally> {
+        let done = match &self.job.folds[0] {
             Fold::Reduce(f) => ReduceState::within_mut(state).map(|s| launch.rows(f, s)),
             Fold::Nearest(f) => NearestState::within_mut(state).map(|s| launch.nearest(f, s)),
             Fold::Histogram(f) => HistogramState::within_mut(state).map(|s| launch.histogram(f, s)),
@@ -460,6 +522,8 @@ pub(crate) struct Launch<'l> {
     extra: &'l Memory,
     weights: Option<&'l [Memory; 2]>,
     sums: BinSums,
+    /// The runs that blocks take, and which rows those of the tiles are.
+    pub(crate) listed: Option<(&'l RunList, &'l dyn OpenPairs)>,
 }
 
 impl Launch<'_> {
@@ -477,6 +541,9 @@ impl Launch<'_> {
             args.extend(self.loaded.inputs(Precision::F64)?);
         }
         args.extend_from_slice(fold);
+        if let Some((list, _)) = self.listed {
+            args.extend([Arg::Memory(&list.runs), Arg::Memory(&list.starts)]);
+        }
         let bounds = [
             self.anchors.start,
             self.anchors.end,

@@ -3,13 +3,15 @@
 
 use crate::emit::matrix::{GROUP, groups};
 use crate::emit::values::width;
-use crate::pack::{Halves, Layout, PANEL, pack_halves, pack_panels};
+use crate::pack::{Halves, Layout, PANEL, SideRows, pack_halves};
 use crate::runtime::{Arg, Device, Mark, Memory, Plain};
 use rayon::prelude::*;
 use std::ops::Range;
+use std::sync::Arc;
 use zipfold_core::pair::tree::Side;
-use zipfold_core::{Blame, Error, Job, Precision, Result, Table};
+use zipfold_core::{Blame, Error, Job, Precision, Result};
 use zipfold_plan::Tile;
+use zipfold_plan::device::open_pairs::OpenPairs;
 use zipfold_plan::device::products::{Products, Rounded, Rounding, RowFacts};
 use zipfold_plan::device::rounding::{Ranges, joined, ranges};
 use zipfold_plan::device::{Facts, multiplies};
@@ -35,21 +37,57 @@ pub struct Loaded {
     half: Option<[Memory; 5]>,
 }
 
+/// The rows of a job, in the order in which its tiles number them.
+#[derive(Clone)]
+pub struct JobRows<'j> {
+    job: &'j Job,
+    /// Sorted, where a device sweeps what bounds leave open.
+    sorted: Option<Arc<dyn OpenPairs + 'j>>,
+}
+
+impl<'j> JobRows<'j> {
+    /// The rows of `job`, as given or `sorted`.
+    pub fn new(job: &'j Job, sorted: Option<Arc<dyn OpenPairs + 'j>>) -> Self {
+        JobRows { job, sorted }
+    }
+    /// Which rows those of `side` are, where that is not the order given.
+    pub fn order(&self, side: Side) -> Option<&[u32]> {
+        self.sorted.as_ref().map(|sorted| sorted.order(side))
+    }
+    fn side(&self, side: Side) -> SideRows<'_> {
+        SideRows {
+            low: &self.job.low,
+            table: match side {
+                Side::X => &self.job.x,
+                Side::Y => self.job.other(),
+            },
+            side,
+            order: self.order(side),
+        }
+    }
+}
+
 /// Numbers past the last panel, since whole slices of components are fetched.
 const SLACK: usize = 32 * PANEL;
 
 impl Loaded {
-    /// All rows of `job`.
+    /// All rows of a job.
     ///
     /// # Errors
     /// Those of the device.
-    pub fn all(job: &Job, device: &Device, kinds: &Kinds) -> Result<Self> {
-        Self::window(job, device, kinds, [0..job.x.rows(), 0..job.other().rows()])
+    pub fn all(of: &JobRows<'_>, device: &Device, kinds: &Kinds) -> Result<Self> {
+        let (x, y) = (of.job.x.rows(), of.job.other().rows());
+        Self::window(of, device, kinds, [0..x, 0..y])
     }
     /// Some rows of x and of y.
-    fn window(job: &Job, device: &Device, kinds: &Kinds, rows: [Range<usize>; 2]) -> Result<Self> {
-        let loaded = Self::room(job, device, kinds, &rows)?;
-        loaded.fill(job, device, kinds, rows, None)?;
+    fn window(
+        of: &JobRows<'_>,
+        device: &Device,
+        kinds: &Kinds,
+        rows: [Range<usize>; 2],
+    ) -> Result<Self> {
+        let loaded = Self::room(of.job, device, kinds, &rows)?;
+        loaded.fill(of, device, kinds, rows, None)?;
         Ok(loaded)
     }
     /// Memory for some rows of x and of y.
@@ -99,28 +137,22 @@ impl Loaded {
     /// there is one, which the room was made before.
     fn fill(
         &self,
-        job: &Job,
+        of: &JobRows<'_>,
         device: &Device,
         kinds: &Kinds,
         rows: [Range<usize>; 2],
         mark: Option<&Mark>,
     ) -> Result<()> {
         let panels = rows.map(|r| r.start / PANEL..r.end.div_ceil(PANEL));
-        let low = &job.low;
+        let low = &of.job.low;
         let mut flat: Vec<f64> = low.constants.iter().flatten().copied().collect();
         flat.extend(panels.iter().map(|p| p.start as f64));
         let single: Vec<f32> = flat.iter().map(|v| *v as f32).collect();
-        let sides = [
-            (Side::X, &job.x, &panels[0]),
-            (Side::Y, job.other(), &panels[1]),
-        ];
-        for (at, (side, table, panels)) in sides.into_iter().enumerate() {
+        for (at, (side, panels)) in SIDES.into_iter().zip(&panels).enumerate() {
             let way = Way {
                 device,
-                job,
                 mark,
-                side,
-                table,
+                rows: of.side(side),
                 panels,
             };
             if let (Some(wide), Some(layout)) = (&self.wide, kinds.wide) {
@@ -130,7 +162,7 @@ impl Loaded {
                 way.pack(&narrow[at], Layout::Columns, |v| v as f32)?;
             }
             if let (Some(memories), Some(half)) = (&self.half, &kinds.half) {
-                let (rows, numbers) = pack_halves(low, table, side, half, panels.clone());
+                let (rows, numbers) = pack_halves(&way.rows, half, panels.clone());
                 device.write_beside(&memories[at], &rows, mark)?;
                 device.write_beside(&memories[2 + at], &numbers, mark)?;
             }
@@ -180,10 +212,8 @@ impl Loaded {
 /// The way of the rows of one side to a device.
 struct Way<'a> {
     device: &'a Device,
-    job: &'a Job,
     mark: Option<&'a Mark>,
-    side: Side,
-    table: &'a Table,
+    rows: SideRows<'a>,
     panels: &'a Range<usize>,
 }
 
@@ -195,9 +225,8 @@ impl Way<'_> {
         layout: Layout,
         as_type: impl Fn(f64) -> T + Sync + Copy,
     ) -> Result<()> {
-        let (low, panels) = (&self.job.low, self.panels);
-        let panel = layout.size(width(low, self.side as usize));
-        let source = (self.table, self.side, layout);
+        let panels = self.panels;
+        let panel = layout.size(width(self.rows.low, self.rows.side as usize));
         if panel == 0 || panels.is_empty() {
             return Ok(());
         }
@@ -210,7 +239,7 @@ impl Way<'_> {
                 let rows = packed.saturating_sub(first).min(piece.len());
                 let (rows, slack) = piece.split_at_mut(rows);
                 let at = panels.start + first / panel;
-                pack_panels(low, source, at, rows, as_type);
+                self.rows.pack(layout, at, rows, as_type);
                 slack.fill(T::default());
             },
         )
@@ -219,7 +248,7 @@ impl Way<'_> {
 
 /// The rows of a job for the tiles of a run.
 pub struct Rows<'j> {
-    job: &'j Job,
+    of: JobRows<'j>,
     kinds: Kinds,
     /// All rows, or those of the tiles that the device takes, where they are held.
     held: Option<Loaded>,
@@ -244,22 +273,22 @@ impl Window<'_> {
 }
 
 impl<'j> Rows<'j> {
-    /// Loads the rows of `job`, or of a block of it, or prepares to load those of tiles.
+    /// Loads the rows of a job, or of a block of it, or prepares to load those of tiles.
     ///
     /// # Errors
     /// Those of the device.
     pub fn load(
-        job: &'j Job,
+        of: JobRows<'j>,
         (rows, block): (Residency, Option<[Range<usize>; 2]>),
         device: &Device,
         kinds: Kinds,
     ) -> Result<Self> {
         let held = match (rows, block) {
             (Residency::Streamed, _) => None,
-            (_, Some(block)) => Some(Loaded::window(job, device, &kinds, block)?),
-            (_, None) => Some(Loaded::all(job, device, &kinds)?),
+            (_, Some(block)) => Some(Loaded::window(&of, device, &kinds, block)?),
+            (_, None) => Some(Loaded::all(&of, device, &kinds)?),
         };
-        Ok(Rows { job, kinds, held })
+        Ok(Rows { of, kinds, held })
     }
     /// The rows of `tile` on `device`.
     ///
@@ -271,7 +300,7 @@ impl<'j> Rows<'j> {
         }
         let rows = [tile.rows.clone(), tile.cols.clone()];
         Ok(Window::Own(Box::new(Loaded::window(
-            self.job,
+            &self.of,
             device,
             &self.kinds,
             rows,
@@ -296,10 +325,10 @@ impl<'j> Rows<'j> {
         for (at, tile) in tiles.iter().enumerate() {
             let own = match ready.take() {
                 Some(own) => own,
-                None => Loaded::window(self.job, device, &self.kinds, sides(tile))?,
+                None => Loaded::window(&self.of, device, &self.kinds, sides(tile))?,
             };
             let next = tiles.get(at + 1);
-            let room = next.map(|next| Loaded::room(self.job, device, &self.kinds, &sides(next)));
+            let room = next.map(|next| Loaded::room(self.of.job, device, &self.kinds, &sides(next)));
             let room = match room.transpose() {
                 Err(e) if e.blame() == Blame::Resource => None,
                 room => room?,
@@ -308,7 +337,7 @@ impl<'j> Rows<'j> {
             ready = std::thread::scope(|scope| {
                 let beside = room.zip(next).map(|(room, next)| {
                     scope.spawn(move || {
-                        room.fill(self.job, device, &self.kinds, sides(next), Some(&mark))
+                        room.fill(&self.of, device, &self.kinds, sides(next), Some(&mark))
                             .map(|()| room)
                     })
                 });
@@ -365,17 +394,14 @@ fn by_parts<T: Send>(
     of: impl Fn(&[f64]) -> T + Sync,
     joined: impl Fn(T, T) -> T + Sync + Send,
 ) -> Option<T> {
-    let table = match side {
-        Side::X => &job.x,
-        Side::Y => job.other(),
-    };
-    let width = width(&job.low, side as usize);
+    let rows_given = JobRows::new(job, None);
+    let given = rows_given.side(side);
+    let (table, width) = (given.table, width(&job.low, side as usize));
     let part = |part: usize| {
         let from = part * AT_A_TIME;
         let rows = AT_A_TIME.min(table.rows() - from).next_multiple_of(PANEL);
         let mut packed = vec![0.0; rows * width];
-        let source = (table, side, Layout::Columns);
-        pack_panels(&job.low, source, from / PANEL, &mut packed, |v| v);
+        given.pack(Layout::Columns, from / PANEL, &mut packed, |v| v);
         of(&packed)
     };
     (0..table.rows().div_ceil(AT_A_TIME))

@@ -1,8 +1,8 @@
 //! Turns a plan for the CPU into one for devices, and predicts its time.
 //!
-//! A device sweeps all pairs: it does not prune. Its kernels are chosen from the question, the
-//! override keys, and the ranges of the rows, which decide whether single precision can filter
-//! ([`rounding`]). Several devices of one runtime share out the tiles and run the same kernels, so
+//! Its kernels are chosen from the question, the override keys, and the ranges of the rows, which
+//! decide whether single precision can filter ([`rounding`]). They sweep all pairs, or those that
+//! bounds leave open where that is predicted to pay ([`open_pairs`]). Several devices of one runtime share out the tiles and run the same kernels, so
 //! their number changes no bit (invariant DEVICES-SAME).
 //!
 //! * [`matrix`]: one matrix, by matrix units, register-blocked tiles, or a thread per pair;
@@ -21,6 +21,7 @@ pub mod images;
 mod loads;
 pub mod maps;
 pub mod matrix;
+pub mod open_pairs;
 mod parts;
 pub mod products;
 pub mod rounding;
@@ -34,6 +35,7 @@ pub use sweeps::{MOST_STATE, folds};
 pub use work::{DeviceWork, OnDevice};
 
 use matrix::Matrix;
+use open_pairs::Pruned;
 use products::RowFacts;
 use sweeps::Sweeps;
 
@@ -42,6 +44,7 @@ use crate::low_precision;
 use crate::overrides::{DeviceFamily, FoldTiles, Overrides, Residency};
 use crate::plan::Plan;
 use crate::prune::Prune;
+use crate::strategy::Strategy;
 use crate::sweep::width;
 use crate::tiles::{Tile, Tiling};
 use zipfold_core::fold::{BLOCK, Fold};
@@ -84,10 +87,6 @@ pub fn plan_for_all(
     let mut plan = host;
     // The plan of the host is the start: tiles, folds and reasons that no device changes stay.
     plan.backend = facts::ids(devices);
-    // Devices sweep all pairs. The host, should it take over, must walk the same pairs, so the
-    // strategies that prune go, too.
-    plan.prune = Prune::default();
-    plan.strategies.retain(|strategy| !strategy.is_pruned());
     let rows = residency(job, facts, overrides);
     plan.reasons.extend(where_rows_are(rows).map(Message::from));
     // Before the matrix is chosen, which depends on it.
@@ -102,6 +101,15 @@ pub fn plan_for_all(
         None => Sweeps::choose_all(job, common, overrides, facts_of_rows)?
             .map_or(DeviceWork::Values, DeviceWork::Sweeps),
     };
+    let kernels = |pairs: u64| all_seconds(job, devices, pairs, &work);
+    let pruned = Pruned::choose(
+        job,
+        &work,
+        (overrides, plan.threads),
+        kernels,
+        &mut plan.reasons,
+    );
+    let work = prune_as(job, &mut plan, pruned, work);
     // Tiles of the host are far too small for a device.
     if overrides.tile_rows.is_none() && overrides.tile_cols.is_none() {
         plan.tiling = tiling(job, facts, devices.len(), overrides);
@@ -123,16 +131,35 @@ pub fn plan_for_all(
     } else if overrides.batch.is_none() {
         plan.tiles_per_batch = tiles_of_a_batch(plan.tiles, devices.len());
     }
-    let together = shared_seconds(job, devices, &work, &mut plan);
+    let together = shared_seconds(job, devices, (&work, pruned), &mut plan);
     plan.reasons
         .extend(reasons(job, &plan, &work).into_iter().map(Message::from));
     predict(job, together, &mut plan);
     plan.device = Some(OnDevice {
         devices: devices.len(),
         rows,
+        pruned,
         work,
     });
     Ok(plan)
+}
+
+/// Sets how `plan` prunes, and returns the work for that.
+///
+/// The host, should it take over, must walk the same rows in the same order: strategies that sort
+/// them otherwise, or not as the device does, go.
+fn prune_as(job: &Job, plan: &mut Plan, pruned: Option<Pruned>, work: DeviceWork) -> DeviceWork {
+    let Some(pruned) = pruned else {
+        plan.prune = Prune::default();
+        plan.strategies.retain(|strategy| !strategy.is_pruned());
+        return work;
+    };
+    plan.prune = pruned.by_boxes();
+    let code = plan.strategies.iter().any(Strategy::has_code);
+    let list = Strategy::list(job, plan.family, false, code, &plan.prune);
+    let boxes = |strategy: &Strategy| matches!(strategy, Strategy::Boxes(_));
+    plan.strategies = list.into_iter().filter(boxes).collect();
+    work.listed()
 }
 
 /// Returns whether `devices` may multiply rounded rows as a filter: matrix units take f16 from
@@ -180,14 +207,26 @@ fn tiles_of_a_batch(tiles: usize, devices: usize) -> usize {
     most.clamp(1, TOGETHER)
 }
 
-/// Predicts the seconds of the kernels of all `devices`. Each takes the next batch when it is done
-/// with one, so their rates add. Pushes the rate of each to the reasons.
-fn shared_seconds(job: &Job, devices: &[Facts], work: &DeviceWork, plan: &mut Plan) -> f64 {
-    let mut rates = 0.0;
+/// Predicts the seconds of the kernels of all `devices` for so many pairs. Each takes the next batch
+/// when it is done with one, so their rates add, as if all ended together; units are small enough
+/// for that to be nearly true.
+fn all_seconds(job: &Job, devices: &[Facts], pairs: u64, work: &DeviceWork) -> f64 {
+    let one = |facts: &Facts| 1.0 / kernel_seconds(job, facts, pairs, work);
+    1.0 / devices.iter().map(one).sum::<f64>()
+}
+
+/// Predicts the seconds of all `devices`, with what the host does for them. Pushes the rate of each
+/// to the reasons.
+fn shared_seconds(
+    job: &Job,
+    devices: &[Facts],
+    (work, pruned): (&DeviceWork, Option<Pruned>),
+    plan: &mut Plan,
+) -> f64 {
+    let swept = pruned.map_or(plan.pairs, |p| (plan.pairs as f64 * p.swept) as u64);
     for facts in devices {
-        let seconds = kernel_seconds(job, facts, plan.pairs, work);
-        rates += 1.0 / seconds;
-        let rate = figures::si(plan.pairs as f64 / seconds);
+        let seconds = kernel_seconds(job, facts, swept, work);
+        let rate = figures::si(swept as f64 / seconds);
         plan.reasons.push(
             format!(
                 "{}: {}, {} units, {rate} pairs/s predicted",
@@ -198,8 +237,8 @@ fn shared_seconds(job: &Job, devices: &[Facts], work: &DeviceWork, plan: &mut Pl
             .into(),
         );
     }
-    // As if all ended together; units are small enough for that to be nearly true.
-    1.0 / rates
+    let host = pruned.map_or(0.0, |pruned| pruned.host_seconds(job, plan.threads));
+    all_seconds(job, devices, swept, work) + host
 }
 
 /// Sets the tiling of a plan for devices to that of an earlier run, which another number of devices
@@ -496,7 +535,7 @@ mod tests {
     use crate::machine::{Isa, Machine};
     use zipfold_core::fold::rows::ReduceAxis;
     use zipfold_core::fold::{Closed, ReduceOp, TopSpec};
-    use zipfold_core::problem::{AxisSpec, FoldSpec, Input, PairSpec, Problem, SCHEMA};
+    use zipfold_core::problem::{AxisSpec, FoldSpec, Input, PairSpec, Problem};
     use zipfold_core::{Data, Precision, Table, describe};
 
     /// A job of `rows` rows of three components, of which only a few are there, and the plans for
@@ -505,21 +544,15 @@ mod tests {
         let items = (0..300).map(|at| (at as f32 * 0.618).fract()).collect();
         let x = Table::f32(100, 3, items).unwrap();
         let problem = Problem {
-            schema: SCHEMA,
-            x: Input::named("x"),
-            y: None,
-            pair: PairSpec {
-                formula: Some(formula.into()),
-                ..PairSpec::default()
-            },
-            domain: None,
-            cutoff: None,
-            periodic_box: None,
-            by: None,
-            within: None,
-            folds: vec![fold],
             precision: Some(Precision::F32),
-            nan: Default::default(),
+            ..Problem::new(
+                Input::named("x"),
+                PairSpec {
+                    formula: Some(formula.into()),
+                    ..PairSpec::default()
+                },
+                vec![fold],
+            )
         };
         let mut job = describe(
             &problem,

@@ -22,6 +22,7 @@ mod kernel;
 mod reach;
 mod way;
 
+pub(crate) use estimate::open_share;
 pub use estimate::sampled_ends;
 pub use grid::{NEAR_TOGETHER, list_bytes};
 pub use kernel::{Kernel, kernel};

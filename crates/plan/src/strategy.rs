@@ -139,7 +139,18 @@ impl Strategy {
             Strategy::Filter(_) | Strategy::Blocks { packed: true, .. }
         )
     }
-    /// Returns whether rows are sorted and pairs left out. A device runs none of these.
+    /// Returns whether code made for the formula evaluates pairs.
+    pub(crate) fn has_code(&self) -> bool {
+        match self {
+            Strategy::Grid { code } | Strategy::Blocks { code, .. } => *code,
+            Strategy::Boxes(evaluator) => *evaluator == Evaluator::Code,
+            Strategy::ColumnGrid { .. }
+            | Strategy::Search(_)
+            | Strategy::Points
+            | Strategy::Filter(_) => false,
+        }
+    }
+    /// Returns whether rows are sorted and pairs left out.
     pub fn is_pruned(&self) -> bool {
         match self {
             Strategy::Grid { .. }

@@ -5,13 +5,15 @@ use crate::warnings::Warnings;
 use rayon::prelude::*;
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use zipfold_core::budget::human_bytes;
 use zipfold_core::fold::Fold;
-use zipfold_core::{Blame, Error, Job, Opt, Result};
+use zipfold_core::{Blame, Error, Job, Opt, Result, Side};
 use zipfold_cpu::pairs::Blocks;
+use zipfold_cpu::pairs::prune::SortedRows;
 use zipfold_gpu as gpu;
 pub use zipfold_gpu::{DeviceSelector, Facts, Runtime, Which, find, list};
+use zipfold_plan::device::open_pairs::OpenPairs;
 use zipfold_plan::overrides::{Overrides, Residency};
 use zipfold_plan::{Executor, Folded, Plan, Sink, Stop, Strategy, Tile, device};
 
@@ -26,6 +28,8 @@ struct OnDevices<'j, T> {
     /// Devices that are not lost.
     left: AtomicUsize,
     host: OnceLock<Box<dyn Executor + 'j>>,
+    /// The rows in an order of their own, where bounds leave out pairs.
+    sorted: Option<Arc<dyn OpenPairs + 'j>>,
     job: &'j Job,
     plan: Plan,
     /// Batches that devices have answered.
@@ -310,7 +314,8 @@ pub fn load<'j, T: Blocks>(
         .iter()
         .map(|_| crate::pool::start(threads))
         .collect::<Result<Vec<_>>>()?;
-    let tried = loaded(job, plan, devices, &pools);
+    let sorted = sorted(job, plan)?;
+    let tried = loaded(job, plan, (devices, &pools), sorted.as_ref());
     // One that does not load keeps its place: blocks of tiles go by it.
     let mut left = tried.len();
     let mut engines = vec![];
@@ -333,6 +338,7 @@ pub fn load<'j, T: Blocks>(
         engines,
         pools,
         host: OnceLock::new(),
+        sorted,
         job,
         plan: plan.clone(),
         answered: AtomicUsize::new(0),
@@ -341,19 +347,30 @@ pub fn load<'j, T: Blocks>(
     }))
 }
 
+/// The rows of `job` in the order of `plan`, where its devices sweep what bounds leave open.
+fn sorted<'j>(job: &'j Job, plan: &Plan) -> Result<Option<Arc<dyn OpenPairs + 'j>>> {
+    if plan.device.as_ref().is_none_or(|on| on.pruned.is_none()) {
+        return Ok(None);
+    }
+    let rows = SortedRows::new(job, plan);
+    let rows = rows.ok_or_else(|| Error::internal("bounds of a formula that has none"))?;
+    Ok(Some(Arc::new(rows)))
+}
+
 /// What loading `job` on each of `devices` gives: they compile kernels and pack rows next to each
 /// other, each by its own threads.
 fn loaded<'j>(
     job: &'j Job,
     plan: &Plan,
-    devices: Vec<gpu::Device>,
-    pools: &[rayon::ThreadPool],
+    (devices, pools): (Vec<gpu::Device>, &[rayon::ThreadPool]),
+    sorted: Option<&Arc<dyn OpenPairs + 'j>>,
 ) -> Vec<Result<gpu::Engine<'j>>> {
     let panicked = || Err(Error::internal("the thread that loads a device panicked"));
     std::thread::scope(|scope| {
         let mut threads = vec![];
         for (at, (device, pool)) in devices.into_iter().zip(pools).enumerate() {
-            let load = move || gpu::Engine::load(job, plan, device, at);
+            let sorted = sorted.cloned();
+            let load = move || gpu::Engine::load(job, plan, (device, at), sorted);
             threads.push(scope.spawn(move || pool.install(load)));
         }
         threads
@@ -454,7 +471,10 @@ impl<T: Blocks> Executor for OnDevices<'_, T> {
         Ok(all)
     }
     fn order(&self) -> Option<&[u32]> {
-        self.host.get().and_then(|host| host.order())
+        match &self.sorted {
+            Some(sorted) => Some(sorted.order(Side::X)),
+            None => self.host.get().and_then(|host| host.order()),
+        }
     }
     fn devices(&self) -> usize {
         if self.left.load(Ordering::Relaxed) > 0 {

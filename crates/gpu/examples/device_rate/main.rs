@@ -42,7 +42,7 @@ fn with_engine<R>(
         &overrides,
         rows.as_ref(),
     )?;
-    let engine = Engine::load(&job, &plan, device, 0)?;
+    let engine = Engine::load(&job, &plan, (device, 0), None)?;
     then(&job, &plan, &engine)
 }
 

@@ -135,7 +135,7 @@ pub fn join(job: &Job, f: &Join, shape: &Shape, output: Output, maybe: Option<&s
     };
     let put = output.put(value.as_deref());
     let step = step(&job.low, shape);
-    let mut out = output.frame(128 * shape.anchors * step);
+    let mut out = output.frame(128 * shape.anchors * step, super::sweep::passed(shape));
     match maybe {
         None => out.absorb = format!("if ({predicate} != 0) {put}"),
         Some(maybe) => {
@@ -190,10 +190,10 @@ impl Output {
         )
     }
     /// What surrounds it; a step of the sweep has at most `most` matches.
-    fn frame(self, most: usize) -> FoldText {
+    fn frame(self, most: usize, passed: &str) -> FoldText {
         let block = "const zf_u32 block = ZF_GROUP_Y * ZF_GROUPS_X + ZF_GROUP_X;";
         match self {
-            Output::Pages(page) => pages(page, most, block),
+            Output::Pages(page) => pages(page, most, (block, passed)),
             Output::Count => FoldText {
                 args: ", ZF_OUT(zf_u32) counts".into(),
                 shared: "ZF_SHARED zf_u32 fill;".into(),
@@ -213,7 +213,7 @@ impl Output {
     }
 }
 
-fn pages(page: usize, most: usize, block: &str) -> FoldText {
+fn pages(page: usize, most: usize, (block, passed): (&str, &str)) -> FoldText {
     FoldText {
         args: PAGES.into(),
         shared: "ZF_SHARED zf_u32 fill; ZF_SHARED zf_u32 mine;".into(),
@@ -223,10 +223,10 @@ fn pages(page: usize, most: usize, block: &str) -> FoldText {
              if (tid == 0u) {{ fill = {page}u; mine = 0xffffffffu; }}\n    ZF_BARRIER();"
         ),
         chunk: format!(
-            "if (base - from + jj < start) continue;\n            ZF_BARRIER();\n            \
+            "if ({passed} + jj < start) continue;\n            ZF_BARRIER();\n            \
              if (tid == 0u && fill + {most}u > {page}u) {{ if (mine != 0xffffffffu) fills[mine] = fill; \
              mine = ZF_ADD_GLOBAL(pool, 1u); fill = 0u; }}\n            ZF_BARRIER();\n            const zf_u32 now = mine;\n            \
-             if (now >= pages) {{ if (tid == 0u) resume[block] = base - from + jj; @LEAVE@ return; }}"
+             if (now >= pages) {{ if (tid == 0u) resume[block] = {passed} + jj; @LEAVE@ return; }}"
         ),
         finish: "ZF_BARRIER();\n    if (tid == 0u) { if (mine != 0xffffffffu) fills[mine] = fill; resume[block] = 0xffffffffu; }".into(),
         ..FoldText::default()

@@ -156,12 +156,14 @@ pub fn kernel(name: &str, job: &Job, shape: &Shape, fold: &FoldText) -> String {
     let step = step(low, shape);
     let mut fold = fold.clone();
     fold.shared += &shared_rows(shape, widths, short);
+    let runs = Runs::new(shape, &mut fold);
     // A text may hold places that later ones fill, so the order counts.
     let mut places = vec![
         ("STEPS", steps(shape, &fold)),
         ("NAME", name.to_string()),
         ("INPUTS", inputs(shape)),
     ];
+    places.extend(runs.places());
     places.extend(fold.places());
     places.extend([
         ("BODY", body(job, shape, &fold, false)),
@@ -214,6 +216,61 @@ pub fn kernel(name: &str, job: &Job, shape: &Shape, fold: &FoldText) -> String {
     places.extend(shape_places(shape));
     let text = fill(include_str!("../kernels/sweep.c"), &places);
     sweep_access(low, names, short, shape.input) + &text + NO_ACCESS
+}
+
+/// What is folded by a block: a group of anchors against a span of others, or a list of runs.
+struct Runs {
+    begin: String,
+    first: String,
+    from: String,
+    to: String,
+    end: String,
+}
+
+impl Runs {
+    /// Those of `shape`. What a fold declares stands before all runs of a block.
+    fn new(shape: &Shape, fold: &mut FoldText) -> Runs {
+        if !shape.listed {
+            return Runs {
+                begin: String::new(),
+                first: format!("a0 + ZF_GROUP_X * {}u", shape.anchors * 128),
+                from: "b0 + ZF_GROUP_Y * span".into(),
+                to: "b1 - from < span ? b1 : from + span".into(),
+                end: String::new(),
+            };
+        }
+        fold.args += ", ZF_IN(zf_u32) runs, ZF_IN(zf_u32) starts";
+        let state = std::mem::take(&mut fold.state);
+        Runs {
+            begin: format!(
+                "{state}\n    zf_u32 passed = 0u; (void)passed;\n    \
+                 for (zf_u32 run = starts[ZF_GROUP_X]; run < starts[ZF_GROUP_X + 1u]; run++) {{"
+            ),
+            first: "runs[run * 3u]".into(),
+            from: "runs[run * 3u + 1u]".into(),
+            to: "runs[run * 3u + 2u]".into(),
+            end: "passed += to - from;\n    }".into(),
+        }
+    }
+    /// The texts by the names of their places in the kernel.
+    fn places(&self) -> [(&'static str, String); 5] {
+        [
+            ("RUNS", self.begin.clone()),
+            ("FIRST", self.first.clone()),
+            ("FROM", self.from.clone()),
+            ("TO", self.to.clone()),
+            ("RUN_END", self.end.clone()),
+        ]
+    }
+}
+
+/// The others that a block has met before those of the panel: where a kernel goes on after it left.
+pub(super) fn passed(shape: &Shape) -> &'static str {
+    if shape.listed {
+        "passed + (base - from)"
+    } else {
+        "base - from"
+    }
 }
 
 /// The names of the side of the anchors and of the other one.

@@ -1,11 +1,13 @@
 // The rows of one side ("anchors": @IP@ a thread, in registers) meet all rows of the other, panel by panel.
-// a0, a1: the anchors; b0, b1: the others; each block along y takes @SPAN@ others from b0 on.
+// a0, a1: the anchors; b0, b1: the others; each block along y takes @SPAN@ others from b0 on, or each block takes its part of a list of
+// runs: a group of anchors and the panels that it meets.
 ZF_KERNEL ZF_BOUNDS(128, @BLOCKS@) void @NAME@(@INPUTS@@ARGS@,
     zf_u32 a0, zf_u32 a1, zf_u32 b0, zf_u32 b1, zf_u32 span)
 {
     @SHARED@
     const zf_u32 tid = ZF_TID;
-    const zf_u32 first = a0 + ZF_GROUP_X * @ROWS@u;
+    @RUNS@
+    const zf_u32 first = @FIRST@;
     const zf_u32 last = (first + @ROWS@u < a1 ? first + @ROWS@u : a1) - 1u;
     const int whole_block = first + @ROWS@u <= a1;
     zf_u32 a[@IP@];
@@ -17,8 +19,8 @@ ZF_KERNEL ZF_BOUNDS(128, @BLOCKS@) void @NAME@(@INPUTS@@ARGS@,
         @ALOAD@
     }
     @STATE@
-    const zf_u32 from = b0 + ZF_GROUP_Y * span;
-    const zf_u32 to = b1 - from < span ? b1 : from + span;
+    const zf_u32 from = @FROM@;
+    const zf_u32 to = @TO@;
     for (zf_u32 base = from; base < to; base += 128u) {
         const zf_u32 count = to - base < 128u ? to - base : 128u;
         const zf_u32 end = base + count - 1u;
@@ -29,5 +31,6 @@ ZF_KERNEL ZF_BOUNDS(128, @BLOCKS@) void @NAME@(@INPUTS@@ARGS@,
 @STEPS@
         @AFTER@
     }
+    @RUN_END@
     @FINISH@
 }

@@ -54,7 +54,7 @@ pub(crate) fn odd(job: &Job, set: &[(&str, &str)], bound: f64) -> Option<String>
     if !matches!(work, DeviceWork::Sweeps(folds) if folds.len() == job.folds.len()) {
         return Some(format!("{work:?}"));
     }
-    let engine = match Engine::load(job, &plan, device, 0) {
+    let engine = match Engine::load(job, &plan, (device, 0), None) {
         Ok(engine) => engine,
         Err(e) => return Some(e.to_string()),
     };

@@ -222,6 +222,7 @@ impl Sweeps {
                 paired: job.low.dim > STAYING && anchors == [Side::X],
             }),
             copies: 0,
+            listed: false,
         };
         let passes = sides
             .into_iter()
@@ -236,6 +237,15 @@ impl Sweeps {
             reason: why(job, &passes, leaf.reason),
             passes,
         }))
+    }
+    /// Returns the sweeps over runs of panels, which bounds leave open.
+    pub(super) fn listed(mut self) -> Self {
+        for pass in &mut self.passes {
+            pass.listed = true;
+            // Runs have few pairs of a block's own rows.
+            pass.balanced = false;
+        }
+        self
     }
     /// Returns whether values come from register-blocked tiles.
     pub fn is_tiled(&self) -> bool {
@@ -296,6 +306,8 @@ pub struct Shape {
     /// Private copies of the counters of a block; none where they are in device memory, or there
     /// are none.
     pub copies: usize,
+    /// A block takes its part of a list of runs of panels, which bounds leave open.
+    pub listed: bool,
 }
 
 /// Tiles from which a fold takes its values.

@@ -4,6 +4,7 @@
 //! job.
 
 use super::matrix::{Matrix, MatrixKernel};
+use super::open_pairs::Pruned;
 use super::sweeps::Sweeps;
 use crate::overrides::Residency;
 use serde::{Serialize, Serializer};
@@ -19,6 +20,8 @@ pub struct OnDevice {
     pub devices: usize,
     /// Where the rows are kept.
     pub rows: Residency,
+    /// Groups of rows whose pairs bounds leave out or settle on the host; the rows are sorted then.
+    pub pruned: Option<Pruned>,
     /// Its kernels.
     pub work: DeviceWork,
 }
@@ -46,6 +49,18 @@ pub enum DeviceWork {
     Sweeps(Vec<Sweeps>),
     /// It computes values, the host folds them.
     Values,
+}
+
+impl DeviceWork {
+    /// Returns the work over what bounds leave open.
+    pub(super) fn listed(self) -> Self {
+        match self {
+            DeviceWork::Sweeps(folds) => {
+                DeviceWork::Sweeps(folds.into_iter().map(Sweeps::listed).collect())
+            }
+            DeviceWork::Matrix(_) | DeviceWork::Values => self,
+        }
+    }
 }
 
 /// Writes it for people: `register-blocked tiles`.
@@ -87,6 +102,9 @@ fn swept(folds: &[Sweeps], f: &mut fmt::Formatter<'_>) -> fmt::Result {
 // Reports name what a device does; the numbers of its kernels are for `emit`.
 impl Serialize for OnDevice {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-        serializer.collect_str(&self.work)
+        match self.pruned {
+            Some(_) => serializer.collect_str(&format_args!("{}, of what bounds leave", self.work)),
+            None => serializer.collect_str(&self.work),
+        }
     }
 }

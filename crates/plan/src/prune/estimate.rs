@@ -69,12 +69,26 @@ pub(super) fn evaluated(job: &Job, kernel: Kernel) -> Option<f64> {
         return Some(ends_share(job, f, &mut bounds, &y));
     }
     let x = boxes(job, &job.x, Side::X, of_x);
+    share_of_boxes(job, &mut bounds, &x, &y)
+}
+
+/// Returns the share of pairs that bounds would leave open between boxes of so many rows of x and of
+/// y; `None` if the formula has no bounds.
+pub(crate) fn open_share(job: &Job, [of_x, of_y]: [usize; 2]) -> Option<f64> {
+    let mut bounds = Bounds::new(&job.low, job.periodic_box.as_ref())?;
+    let y = boxes(job, job.other(), Side::Y, of_y);
+    let x = boxes(job, &job.x, Side::X, of_x);
+    share_of_boxes(job, &mut bounds, &x, &y)
+}
+
+/// Returns the share of pairs that the boxes of x leave open against all of y.
+fn share_of_boxes(job: &Job, bounds: &mut Bounds<'_>, x: &Boxes, y: &Boxes) -> Option<f64> {
     // Boxes evenly spaced along the curve stand in for all.
     let step = x.count.div_ceil(BOXES).max(1);
     let (mut open, mut all) = (0.0, 0.0);
     for b in (0..x.count).step_by(step) {
         bounds.set_one(Side::X, &x.lo[b..], &x.hi[b..], x.stride);
-        let found = against(&mut bounds, &y, |bounds, lane| roots(job, bounds, lane));
+        let found = against(bounds, y, |bounds, lane| roots(job, bounds, lane));
         // Boxes count alike, since all hold about as many rows.
         open += unsettled(job, &found);
         all += found.len() as f64;

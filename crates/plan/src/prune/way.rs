@@ -48,6 +48,14 @@ impl Prune {
             (true, Some(column_grid)) => format!("mesh {}", column_grid.parts),
         }
     }
+    /// Returns pruning by boxes that leave about this share of the pairs.
+    pub(crate) fn by_boxes(share: f64) -> Self {
+        Prune {
+            on: true,
+            evaluated: Some(share),
+            ..Prune::default()
+        }
+    }
     /// Returns whether pairs are left out.
     pub fn is_on(self) -> bool {
         self.on

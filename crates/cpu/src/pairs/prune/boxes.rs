@@ -1,9 +1,9 @@
 //! Any formula by bounds over a hierarchy of boxes: its pairs are skipped, settled whole, or
 //! evaluated as ever.
 
-use super::limits::Limits;
-use super::sorted::{Orders, Sorted};
-use super::tree::{Level, Tree};
+use super::hierarchy::Hierarchy;
+use super::sorted::Sorted;
+use super::tree::Level;
 use crate::jit::{self, Code};
 use crate::pairs::code::compiled;
 use crate::pairs::points::{Distances, NOT_FINITE};
@@ -12,36 +12,24 @@ use crate::pairs::rows::Rows;
 use crate::pairs::vm::Vm;
 use std::sync::Arc;
 use zipfold_core::fold::{BLOCK, Fold};
-use zipfold_core::pair::interval_bounds::{Bounds, LANES};
 use zipfold_core::pair::lower::Lowered;
-use zipfold_core::{Job, Side, Space};
+use zipfold_core::{Job, Side};
 use zipfold_plan::executor::Declined;
-use zipfold_plan::{Evaluator, Plan, prune};
+use zipfold_plan::{Evaluator, Plan};
 
 /// A job loaded for a pruned run.
 #[derive(Debug)]
 pub struct Boxes<'j> {
-    pub(super) job: &'j Job,
+    pub(super) hierarchy: Hierarchy<'j>,
     pub(super) vm: Vm<'j, f64>,
-    pub(super) bounds: Bounds<'j>,
-    /// What is walked: half spaces from both rows of a pair where `doubled`.
-    pub(super) space: Space,
-    pub(super) doubled: bool,
     /// Leaves in the order of their bounds, for one fold that looks for the best.
     pub(super) best_first: bool,
-    orders: Orders,
-    /// Boxes of single rows of x, and of groups of them.
+    /// Boxes of single rows of x.
     pub(super) points: Level,
-    pub(super) groups: Level,
-    pub(super) tree: Tree,
     /// Points of a histogram of distances, swept by their own kernel.
     pub(super) distances: Option<Distances>,
-    /// The extremes that all threads have found.
-    pub(super) limits: Limits,
 }
 
-/// Rows of x in a group: its rows are the lanes of one evaluation of bounds.
-pub(super) const GROUP: usize = LANES;
 /// Rows in a leaf of points: their kernel needs no whole blocks.
 const SMALL_LEAF: usize = 32;
 
@@ -65,46 +53,41 @@ impl<'j> Boxes<'j> {
     /// Sorts and boxes the rows of `job`, whose pairs `evaluator` computes.
     pub fn load(job: &'j Job, plan: &Plan, evaluator: Evaluator) -> Result<Self, Declined> {
         let low = &job.low;
-        let bounds =
-            Bounds::new(low, job.periodic_box.as_ref()).ok_or("the formula has no bounds")?;
         let by_points = evaluator == Evaluator::Points;
         if by_points && !Distances::applies(job) {
             return Err(NOT_FINITE);
         }
         let program = compile(low);
         let code = code_of(plan, low, &program, evaluator)?;
-        let Sorted { x, y, orders } = Sorted::new(job);
-        let (order_x, of_y) = (orders.by_side(Side::X), orders.by_side(Side::Y));
-        let space = prune::walked(job, plan.prune);
-        let doubled = space.domain != job.space.domain;
         let leaf = if by_points { SMALL_LEAF } else { BLOCK };
         let lanes = if code.is_some() {
             jit::lanes::<f64>(plan.isa)
         } else {
             BLOCK
         };
-        // Points meet leaves by groups, not by rows.
-        let [singles, panels]: [&[u32]; 2] = if by_points {
-            [&[], &[]]
-        } else {
-            [order_x, of_y]
-        };
-        let of_x = || {
-            (
-                Rows::arranged_by_row(low, Side::X, &x.values, singles),
-                Level::over_rows(&x, singles, 1),
-                Level::over_rows(&x, order_x, GROUP),
+        let pack = |sorted: &Sorted| {
+            let [of_x, of_y] = [Side::X, Side::Y].map(|side| sorted.orders.by_side(side));
+            // Points meet leaves by groups, not by rows.
+            let [singles, panels]: [&[u32]; 2] = if by_points {
+                [&[], &[]]
+            } else {
+                [of_x, of_y]
+            };
+            rayon::join(
+                || {
+                    (
+                        Rows::arranged_by_row(low, Side::X, &sorted.x.values, singles),
+                        Level::over_rows(&sorted.x, singles, 1),
+                    )
+                },
+                || Rows::arranged_by_strip(low, &sorted.y.values, panels, lanes),
             )
         };
-        let columns = || {
-            (
-                Rows::arranged_by_strip(low, &y.values, panels, lanes),
-                Tree::new(&y, of_y, leaf),
-            )
-        };
-        let ((rows, points, groups), (panels, tree)) = rayon::join(of_x, columns);
+        let (hierarchy, ((rows, points), panels)) =
+            Hierarchy::new(job, plan, leaf, pack).ok_or("the formula has no bounds")?;
+        let [of_x, of_y] = [Side::X, Side::Y].map(|side| hierarchy.orders.by_side(side));
         let distances = match by_points {
-            true => Some(Distances::arranged(job, order_x, of_y).ok_or(NOT_FINITE)?),
+            true => Some(Distances::arranged(job, of_x, of_y).ok_or(NOT_FINITE)?),
             false => None,
         };
         let vm = Vm {
@@ -119,25 +102,18 @@ impl<'j> Boxes<'j> {
             sums: None,
             unit: 1.0,
         };
-        let (best_first, limits) = (looks_for_best(job), Limits::new(&job.folds));
+        let best_first = looks_for_best(job);
         Ok(Boxes {
-            job,
+            hierarchy,
             vm,
-            bounds,
-            space,
-            doubled,
             best_first,
-            orders,
             points,
-            groups,
-            tree,
             distances,
-            limits,
         })
     }
     /// Which rows of `side` the sorted ones are.
     pub fn order(&self, side: Side) -> &[u32] {
-        self.orders.by_side(side)
+        self.hierarchy.orders.by_side(side)
     }
 }
 

@@ -22,10 +22,9 @@
 //! LANES boxes by one pass, and in three steps (hull, group, row), each of which spares the next.
 //! Leaves in ascending order keep the values of a row in the order of the sorted columns.
 
-use super::accumulators::{Accumulators, Run};
-use super::boxes::{Boxes, GROUP};
-use super::decision::{PruneDecision, Pruner};
-use super::tree::Level;
+use super::accumulators::Run;
+use super::boxes::Boxes;
+use super::hierarchy::{GROUP, Walk};
 use crate::kernels::histogram::{Histogram as Sweep, Span, Strip};
 use crate::pairs::points::Distances;
 use crate::pairs::vm::Scratch;
@@ -33,9 +32,9 @@ use std::cmp;
 use std::collections::BinaryHeap;
 use std::ops::Range;
 use zipfold_core::fold::{Extremes, Fold, Tally, Whole};
-use zipfold_core::pair::interval_bounds::{Bounds, LANES};
+use zipfold_core::pair::interval_bounds::LANES;
 use zipfold_core::problem::NanPolicy;
-use zipfold_core::{Domain, Result, Side};
+use zipfold_core::{Result, Side};
 use zipfold_plan::executor::{Executor, Folded, Sink, Stop};
 use zipfold_plan::{Tile, tiles};
 
@@ -58,20 +57,12 @@ impl Executor for Boxes<'_> {
 /// One batch of tiles on its way.
 pub(super) struct Traversal<'e, 'j> {
     pruned: &'e Boxes<'j>,
-    bounds: Bounds<'e>,
-    pruner: Pruner<'e>,
-    accumulators: Accumulators<'e>,
-    tally: Tally,
+    walk: Walk<'e, 'j>,
     /// Counts of the points family, and the strips of the current block of rows, one a group.
     sweep: Option<(&'e Distances, Sweep<'e>)>,
     strips: Vec<Strip>,
     scratch: Scratch<f64>,
-    /// Where room for matches is requested, and how much was.
-    sink: &'e dyn Sink,
     stop: Stop<'e>,
-    held: u64,
-    /// Columns of the current tile.
-    cols: Range<usize>,
     /// Pairs of each row of a group that met a leaf: as walked, and as the space counts them.
     seen: [[u64; 2]; GROUP],
 }
@@ -113,29 +104,14 @@ impl<'e, 'j> Traversal<'e, 'j> {
         sink: &'e dyn Sink,
         stop: Stop<'e>,
     ) -> Self {
-        let job = pruned.job;
         let isa = crate::pairs::reductions::isa(pruned.vm.isa);
-        let half = job.space.is_triangular() && !pruned.doubled;
         Traversal {
             pruned,
-            bounds: pruned.bounds.clone(),
+            walk: Walk::new(&pruned.hierarchy, isa, rows, sink),
             stop,
-            pruner: Pruner::new(job, &pruned.limits),
-            accumulators: Accumulators::new(
-                job,
-                isa,
-                rows,
-                [pruned.order(Side::X), pruned.order(Side::Y)],
-                half,
-                &pruned.limits,
-            ),
-            tally: Tally::default(),
             sweep: pruned.distances.as_ref().map(|d| (d, d.sweep())),
             strips: vec![Strip::default(); LANES],
             scratch: pruned.vm.scratch(),
-            sink,
-            held: 0,
-            cols: 0..0,
             seen: [[0; 2]; GROUP],
         }
     }
@@ -144,13 +120,13 @@ impl<'e, 'j> Traversal<'e, 'j> {
     /// # Errors
     /// Those of the sink; `Interrupted` when told to stop.
     pub(super) fn tile(&mut self, rows: &Range<usize>, cols: &Range<usize>) -> Result<()> {
-        self.cols = cols.clone();
+        self.walk.cols = cols.clone();
         let step = if self.pruned.best_first { GROUP } else { BLOCK };
         let mut start = rows.start;
         while start < rows.end {
             self.stop.check()?;
             let end = rows.end.min((start / step + 1) * step);
-            match (self.pruned.best_first, &self.pruned.job.folds[0]) {
+            match (self.pruned.best_first, &self.walk.hierarchy.job.folds[0]) {
                 (true, Fold::Extremes(f)) => self.extremes(f, start..end)?,
                 (true, _) => self.nearest_first(start..end)?,
                 (false, _) => self.block(start..end)?,
@@ -159,53 +135,9 @@ impl<'e, 'j> Traversal<'e, 'j> {
         }
         Ok(())
     }
-    /// Asks for room for the matches found, and for as many more as `pairs` pairs may be.
-    fn hold(&mut self, pairs: u64) -> Result<()> {
-        let bytes = self.accumulators.bytes(pairs);
-        if bytes > self.held {
-            self.sink.hold(bytes - self.held)?;
-            self.held = bytes;
-        }
-        Ok(())
-    }
-    /// The columns of a box of y that the tile has.
-    fn columns(&self, level: usize, at: usize) -> Range<usize> {
-        let span = self.pruned.tree.span(level);
-        let start = (at * span).max(self.cols.start);
-        start..((at + 1) * span).min(self.cols.end).max(start)
-    }
-    fn is_empty(&self, rows: &Range<usize>, cols: &Range<usize>) -> bool {
-        let before = matches!(
-            self.pruned.space.domain,
-            Domain::Triangle | Domain::Diagonal
-        ) && cols.end <= rows.start;
-        cols.is_empty() || before
-    }
     /// All leaves for a block of rows, in their order.
     fn block(&mut self, rows: Range<usize>) -> Result<()> {
-        let (lo, hi) = hull(
-            &self.pruned.groups,
-            rows.start / GROUP..rows.end.div_ceil(GROUP),
-        );
-        self.bounds.set_one(Side::X, &lo, &hi, 1);
-        let mut leaves = vec![];
-        let top = self.pruned.tree.levels.len() - 1;
-        let mut open = vec![(top, 0)];
-        while let Some((level, first)) = open.pop() {
-            self.set_boxes(level, first);
-            self.bounds.run();
-            for lane in 0..LANES.min(self.pruned.tree.levels[level].count - first) {
-                let cols = self.columns(level, first + lane);
-                if self.is_empty(&rows, &cols) || self.settle(lane, &rows, &cols)? {
-                    continue;
-                }
-                match level {
-                    0 => leaves.push(first + lane),
-                    _ => open.push((level - 1, (first + lane) * LANES)),
-                }
-            }
-        }
-        leaves.sort_unstable();
+        let leaves = self.walk.leaves(&rows)?;
         for leaf in leaves {
             self.groups(&rows, leaf)?;
         }
@@ -215,12 +147,9 @@ impl<'e, 'j> Traversal<'e, 'j> {
     /// The states and tally of all tiles.
     pub(super) fn finish(mut self) -> Folded {
         if let Some((_, sweep)) = self.sweep {
-            self.tally.counted += self.accumulators.put_counts(&sweep.finish());
+            self.walk.tally.counted += self.walk.accumulators.put_counts(&sweep.finish());
         }
-        Folded {
-            tally: self.tally,
-            states: self.accumulators.finish(),
-        }
+        self.walk.finish()
     }
     /// Counts the strips of a block of rows, and clears them.
     fn sweep_strips(&mut self) {
@@ -247,17 +176,17 @@ impl<'e, 'j> Traversal<'e, 'j> {
     }
     /// The groups of a block of rows against a leaf.
     fn groups(&mut self, rows: &Range<usize>, leaf: usize) -> Result<()> {
-        let cols = self.columns(0, leaf);
+        let cols = self.walk.columns(0, leaf);
         let first = rows.start / GROUP;
-        let groups = &self.pruned.groups;
+        let groups = &self.walk.hierarchy.groups;
         self.set_leaf(leaf);
-        self.bounds.set_lanes(
+        self.walk.bounds.set_lanes(
             Side::X,
             &groups.lo[first..],
             &groups.hi[first..],
             groups.stride,
         );
-        self.bounds.run();
+        self.walk.bounds.run();
         let mut open = [false; LANES];
         for (lane, open) in open
             .iter_mut()
@@ -266,7 +195,7 @@ impl<'e, 'j> Traversal<'e, 'j> {
         {
             let mine = ((first + lane) * GROUP).max(rows.start)
                 ..((first + lane + 1) * GROUP).min(rows.end);
-            *open = !self.is_empty(&mine, &cols) && !self.settle(lane, &mine, &cols)?;
+            *open = !self.walk.is_empty(&mine, &cols) && !self.walk.settle(lane, &mine, &cols)?;
         }
         for lane in (0..LANES).filter(|l| open[*l]) {
             let mine = ((first + lane) * GROUP).max(rows.start)
@@ -276,21 +205,11 @@ impl<'e, 'j> Traversal<'e, 'j> {
                 None => self.rows(&mine, leaf)?,
             }
         }
-        self.hold(0)
-    }
-    /// Sets the bounds of y: the boxes of a level from `first` on, a lane each.
-    fn set_boxes(&mut self, level: usize, first: usize) {
-        let boxes = &self.pruned.tree.levels[level];
-        self.bounds.set_lanes(
-            Side::Y,
-            &boxes.lo[first..],
-            &boxes.hi[first..],
-            boxes.stride,
-        );
+        self.walk.hold(0)
     }
     fn set_leaf(&mut self, leaf: usize) {
-        let leaves = &self.pruned.tree.levels[0];
-        self.bounds.set_one(
+        let leaves = &self.walk.hierarchy.tree.levels[0];
+        self.walk.bounds.set_one(
             Side::Y,
             &leaves.lo[leaf..],
             &leaves.hi[leaf..],
@@ -299,28 +218,28 @@ impl<'e, 'j> Traversal<'e, 'j> {
     }
     /// The rows of a group against a leaf; the bounds of y are set.
     fn rows(&mut self, rows: &Range<usize>, leaf: usize) -> Result<()> {
-        let cols = self.columns(0, leaf);
+        let cols = self.walk.columns(0, leaf);
         let lanes =
-            cols.start - leaf * self.pruned.tree.leaf..cols.end - leaf * self.pruned.tree.leaf;
+            cols.start - leaf * self.walk.hierarchy.tree.leaf..cols.end - leaf * self.walk.hierarchy.tree.leaf;
         let points = &self.pruned.points;
         let first = rows.start;
-        self.bounds.set_lanes(
+        self.walk.bounds.set_lanes(
             Side::X,
             &points.lo[first..],
             &points.hi[first..],
             points.stride,
         );
-        self.bounds.run();
+        self.walk.bounds.run();
         for row in rows.clone() {
-            for run in self.pruned.space.columns(row, &cols) {
+            for run in self.walk.hierarchy.space.columns(row, &cols) {
                 if run.is_empty() {
                     continue;
                 }
                 let one = row..row + 1;
                 let seen = &mut self.seen[row % GROUP];
                 seen[0] += run.len() as u64;
-                seen[1] += self.pruned.job.space.count(&one, &run);
-                if !self.settle(row - first, &one, &run)? {
+                seen[1] += self.walk.hierarchy.job.space.count(&one, &run);
+                if !self.walk.settle(row - first, &one, &run)? {
                     self.pruned
                         .vm
                         .eval(&mut self.scratch, row, row + 1, leaf, &lanes);
@@ -330,54 +249,13 @@ impl<'e, 'j> Traversal<'e, 'j> {
         }
         Ok(())
     }
-    /// Settles the pairs of `rows` and `cols` if the bounds of `lane` tell enough.
-    fn settle(&mut self, lane: usize, rows: &Range<usize>, cols: &Range<usize>) -> Result<bool> {
-        let accumulators = &self.accumulators;
-        match self
-            .pruner
-            .decide(&self.bounds, lane, |fold| accumulators.worst(fold, rows))
-        {
-            PruneDecision::Evaluate => return Ok(false),
-            PruneDecision::Far => {
-                let pairs = self.pruned.job.space.count(rows, cols);
-                self.tally.beyond_cutoff += pairs;
-                self.tally.skipped += pairs;
-            }
-            PruneDecision::Settled => self.take_whole(rows, cols)?,
-        }
-        Ok(true)
-    }
-    fn take_whole(&mut self, rows: &Range<usize>, cols: &Range<usize>) -> Result<()> {
-        let pairs = self.pruned.job.space.count(rows, cols);
-        if self.pruner.wholes.contains(&Whole::All) {
-            self.hold(pairs)?;
-        }
-        self.tally.counted += pairs;
-        if self.pruner.matters() {
-            self.tally.settled += pairs;
-        } else {
-            self.tally.skipped += pairs;
-        }
-        self.accumulators.settle_count(&self.pruner.wholes, pairs);
-        if !self.accumulators.has_rows(&self.pruner.wholes) {
-            return Ok(());
-        }
-        for row in rows.clone() {
-            for run in self.pruned.space.columns(row, cols) {
-                if !run.is_empty() {
-                    self.accumulators.settle_row(&self.pruner.wholes, row, &run);
-                }
-            }
-        }
-        Ok(())
-    }
     /// Leaves in ascending order of the best value they may hold, until none can improve any row of
     /// the group.
     fn nearest_first(&mut self, rows: Range<usize>) -> Result<()> {
-        let best = self.pruned.job.folds[0].best();
+        let best = self.walk.hierarchy.job.folds[0].best();
         let wanted = best.map_or((0, false), |best| (best.root, best.largest));
         self.search(&rows, wanted, |traversal| {
-            traversal.accumulators.worst(0, &rows)
+            traversal.walk.accumulators.worst(0, &rows)
         })?;
         self.rest(rows);
         Ok(())
@@ -388,12 +266,12 @@ impl<'e, 'j> Traversal<'e, 'j> {
         let ends = (0..fold.roots.len()).flat_map(|at| [(at, false), (at, true)]);
         for (round, (at, largest)) in ends.enumerate() {
             let limit = move |traversal: &Self| {
-                let [least, most] = traversal.pruned.limits.ends(at);
+                let [least, most] = traversal.walk.hierarchy.limits.ends(at);
                 // What is as good as the limit changes nothing; where there is none yet, anything
                 // does.
                 (if largest { -most } else { least }).next_down()
             };
-            let before = self.tally;
+            let before = self.walk.tally;
             self.search(&rows, (fold.roots[at], largest), limit)?;
             if round == 0 {
                 self.rest(rows.clone());
@@ -401,7 +279,7 @@ impl<'e, 'j> Traversal<'e, 'j> {
             }
             // Pairs are told of once; those evaluated again count as not left out.
             let again: u64 = self.seen.iter().map(|[_, pairs]| pairs).sum();
-            self.tally = Tally {
+            self.walk.tally = Tally {
                 skipped: before.skipped.saturating_sub(again),
                 ..before
             };
@@ -418,7 +296,7 @@ impl<'e, 'j> Traversal<'e, 'j> {
     ) -> Result<()> {
         self.seen = [[0; 2]; GROUP];
         let mut heap = BinaryHeap::new();
-        let top = self.pruned.tree.levels.len() - 1;
+        let top = self.walk.hierarchy.tree.levels.len() - 1;
         self.offer(&mut heap, rows, (top, 0), best, limit(self));
         while let Some(next) = heap.pop() {
             if next.best > limit(self) {
@@ -443,12 +321,12 @@ impl<'e, 'j> Traversal<'e, 'j> {
         for row in rows {
             let one = row..row + 1;
             let [walked, pairs] = self.seen[row % GROUP];
-            let rest = self.pruned.space.count(&one, &self.cols) - walked;
-            self.accumulators
+            let rest = self.walk.hierarchy.space.count(&one, &self.walk.cols) - walked;
+            self.walk.accumulators
                 .settle_row(&wholes, row, &(0..rest as usize));
-            let rest = self.pruned.job.space.count(&one, &self.cols) - pairs;
-            self.tally.skipped += rest;
-            self.tally.counted += rest;
+            let rest = self.walk.hierarchy.job.space.count(&one, &self.walk.cols) - pairs;
+            self.walk.tally.skipped += rest;
+            self.walk.tally.counted += rest;
         }
     }
     /// Puts the boxes of a batch on the heap.
@@ -460,23 +338,23 @@ impl<'e, 'j> Traversal<'e, 'j> {
         (root, largest): (usize, bool),
         worst: f64,
     ) {
-        let groups = &self.pruned.groups;
+        let groups = &self.walk.hierarchy.groups;
         let group = rows.start / GROUP;
-        self.bounds.set_one(
+        self.walk.bounds.set_one(
             Side::X,
             &groups.lo[group..],
             &groups.hi[group..],
             groups.stride,
         );
-        self.set_boxes(level, first);
-        self.bounds.run();
-        for lane in 0..LANES.min(self.pruned.tree.levels[level].count - first) {
-            if self.columns(level, first + lane).is_empty() {
+        self.walk.set_boxes(level, first);
+        self.walk.bounds.run();
+        for lane in 0..LANES.min(self.walk.hierarchy.tree.levels[level].count - first) {
+            if self.walk.columns(level, first + lane).is_empty() {
                 continue;
             }
-            let known = (0..self.pruned.job.low.formula.roots.len())
-                .all(|r| self.bounds.root(r).lane(lane).is_known());
-            let best = self.bounds.root(root).lane(lane).falling(largest).lo;
+            let known = (0..self.walk.hierarchy.job.low.formula.roots.len())
+                .all(|r| self.walk.bounds.root(r).lane(lane).is_known());
+            let best = self.walk.bounds.root(root).lane(lane).falling(largest).lo;
             let best = if known { best } else { f64::NEG_INFINITY };
             let beaten = best > worst;
             if !beaten {
@@ -490,8 +368,8 @@ impl<'e, 'j> Traversal<'e, 'j> {
     }
     /// Splits an evaluated run at pairs that are left out, and hands what remains to the folds.
     fn admit(&mut self, row: usize, leaf: usize, run: &Range<usize>) {
-        let job = self.pruned.job;
-        let first = leaf * self.pruned.tree.leaf;
+        let job = self.walk.hierarchy.job;
+        let first = leaf * self.walk.hierarchy.tree.leaf;
         let values = &self.scratch;
         let lanes = run.start - first..run.end - first;
         let clean = !values.all().iter().any(|v| {
@@ -501,7 +379,7 @@ impl<'e, 'j> Traversal<'e, 'j> {
         });
         let cutoff = job.cutoff_root.zip(job.space.cutoff_squared());
         if clean && cutoff.is_none() {
-            self.tally.counted += job.space.count(&(row..row + 1), run);
+            self.walk.tally.counted += job.space.count(&(row..row + 1), run);
             self.hand_over(row, first, lanes);
             return;
         }
@@ -528,7 +406,7 @@ impl<'e, 'j> Traversal<'e, 'j> {
     fn is_nan(&self, l: usize) -> bool {
         let values = &self.scratch;
         let is_nan = |root: usize| values.root(root).iter().any(|v| v[l].is_nan());
-        let folds = &self.pruned.job.folds;
+        let folds = &self.walk.hierarchy.job.folds;
         folds
             .iter()
             .any(|fold| fold.meets_nan(is_nan, |root| values.root(root)[0][l]))
@@ -536,56 +414,36 @@ impl<'e, 'j> Traversal<'e, 'j> {
     /// Counts the pair of sorted `row` and `column`: beyond the cut-off, with a NaN, left out.
     #[inline(always)]
     fn tell(&mut self, row: usize, column: usize, [far, nan, out]: [bool; 3]) {
-        let job = self.pruned.job;
-        let pairs = if self.pruned.doubled {
+        let job = self.walk.hierarchy.job;
+        let pairs = if self.walk.hierarchy.doubled {
             job.space.count(&(row..row + 1), &(column..column + 1))
         } else {
             1
         };
         if nan && pairs > 0 {
             let (i, j) = (
-                self.pruned.order(Side::X)[row] as u64,
-                self.pruned.order(Side::Y)[column] as u64,
+                self.walk.hierarchy.orders.by_side(Side::X)[row] as u64,
+                self.walk.hierarchy.orders.by_side(Side::Y)[column] as u64,
             );
             let pair = if job.space.is_triangular() {
                 (i.min(j), i.max(j))
             } else {
                 (i, j)
             };
-            self.tally.note_nan(pair);
+            self.walk.tally.note_nan(pair);
         }
-        self.tally.beyond_cutoff += if far { pairs } else { 0 };
-        self.tally.nan += if nan && out { pairs } else { 0 };
-        self.tally.counted += if out { 0 } else { pairs };
+        self.walk.tally.beyond_cutoff += if far { pairs } else { 0 };
+        self.walk.tally.nan += if nan && out { pairs } else { 0 };
+        self.walk.tally.counted += if out { 0 } else { pairs };
     }
     /// Hands some lanes of an evaluated run to the folds; column `first` has lane 0.
     #[inline(always)]
     fn hand_over(&mut self, row: usize, first: usize, lanes: Range<usize>) {
-        self.accumulators.absorb(&Run {
+        self.walk.accumulators.absorb(&Run {
             row,
             cols: first + lanes.start..first + lanes.end,
             values: &self.scratch,
             lane: lanes.start,
         });
     }
-}
-
-/// The bounds of some boxes together.
-fn hull(level: &Level, boxes: Range<usize>) -> (Vec<f64>, Vec<f64>) {
-    let width = level.lo.len() / level.stride.max(1);
-    let of = |side: &[f64], pick: fn(f64, f64) -> f64| -> Vec<f64> {
-        (0..width)
-            .map(|c| {
-                side[c * level.stride..][boxes.clone()]
-                    .iter()
-                    .copied()
-                    .reduce(pick)
-                    .unwrap_or(f64::NAN)
-            })
-            .collect()
-    };
-    (
-        of(&level.lo, zipfold_core::number::min),
-        of(&level.hi, zipfold_core::number::max),
-    )
 }

@@ -1,0 +1,240 @@
+//! Sorted rows in a hierarchy of boxes, and the walk down it that leaves out or settles pairs.
+//!
+//! Both kinds of pruned runs walk here: the host evaluates what is left row by row
+//! (`traversal.rs`), a device sweeps it by blocks (`open_pairs.rs`).
+
+use super::accumulators::Accumulators;
+use super::decision::{PruneDecision, Pruner};
+use super::limits::Limits;
+use super::sorted::{Orders, Sorted};
+use super::tree::{Level, Tree};
+use std::ops::Range;
+use zipfold_core::fold::{Tally, Whole};
+use zipfold_core::pair::interval_bounds::{Bounds, LANES};
+use zipfold_core::{Domain, Job, Result, Side, Space};
+use zipfold_plan::executor::{Folded, Sink};
+use zipfold_plan::{Plan, prune};
+use zipfold_vector::simd::Isa;
+
+/// Rows of x in a group: its rows are the lanes of one evaluation of bounds.
+pub(super) const GROUP: usize = LANES;
+
+/// The rows of a job along a curve, and boxes over them.
+#[derive(Debug)]
+pub(super) struct Hierarchy<'j> {
+    pub(super) job: &'j Job,
+    pub(super) bounds: Bounds<'j>,
+    /// What is walked: half spaces from both rows of a pair where `doubled`.
+    pub(super) space: Space,
+    pub(super) doubled: bool,
+    pub(super) orders: Orders,
+    /// Boxes of groups of rows of x.
+    pub(super) groups: Level,
+    /// Boxes of rows of y, and boxes of those.
+    pub(super) tree: Tree,
+    /// The extremes that all threads have found.
+    pub(super) limits: Limits,
+}
+
+impl<'j> Hierarchy<'j> {
+    /// Boxes the rows of `job`, `leaf` rows of y in a leaf; none where the formula has no bounds.
+    /// Hands the sorted rows to `pack` meanwhile.
+    pub(super) fn new<R: Send>(
+        job: &'j Job,
+        plan: &Plan,
+        leaf: usize,
+        pack: impl FnOnce(&Sorted) -> R + Send,
+    ) -> Option<(Self, R)> {
+        let bounds = Bounds::new(&job.low, job.periodic_box.as_ref())?;
+        let sorted = Sorted::new(job);
+        let [of_x, of_y] = [Side::X, Side::Y].map(|side| sorted.orders.by_side(side));
+        let boxes = || {
+            rayon::join(
+                || Level::over_rows(&sorted.x, of_x, GROUP),
+                || Tree::new(&sorted.y, of_y, leaf),
+            )
+        };
+        let ((groups, tree), packed) = rayon::join(boxes, || pack(&sorted));
+        let space = prune::walked(job, plan.prune);
+        let hierarchy = Hierarchy {
+            job,
+            bounds,
+            doubled: space.domain != job.space.domain,
+            space,
+            orders: sorted.orders,
+            groups,
+            tree,
+            limits: Limits::new(&job.folds),
+        };
+        Some((hierarchy, packed))
+    }
+}
+
+/// One batch of tiles on its way down a hierarchy.
+pub(super) struct Walk<'e, 'j> {
+    pub(super) hierarchy: &'e Hierarchy<'j>,
+    pub(super) bounds: Bounds<'e>,
+    pub(super) pruner: Pruner<'e>,
+    pub(super) accumulators: Accumulators<'e>,
+    pub(super) tally: Tally,
+    /// Where room for matches is requested, and how much was.
+    sink: &'e dyn Sink,
+    held: u64,
+    /// Columns of the current tile.
+    pub(super) cols: Range<usize>,
+}
+
+impl<'e, 'j> Walk<'e, 'j> {
+    /// Nothing visited; `rows` are all that tiles will have.
+    pub(super) fn new(
+        hierarchy: &'e Hierarchy<'j>,
+        isa: Isa,
+        rows: Range<usize>,
+        sink: &'e dyn Sink,
+    ) -> Self {
+        let job = hierarchy.job;
+        let orders = [Side::X, Side::Y].map(|side| hierarchy.orders.by_side(side));
+        let half = job.space.is_triangular() && !hierarchy.doubled;
+        Walk {
+            hierarchy,
+            bounds: hierarchy.bounds.clone(),
+            pruner: Pruner::new(job, &hierarchy.limits),
+            accumulators: Accumulators::new(job, isa, rows, orders, half, &hierarchy.limits),
+            tally: Tally::default(),
+            sink,
+            held: 0,
+            cols: 0..0,
+        }
+    }
+    /// Asks for room for the matches found, and for as many more as `pairs` pairs may be.
+    pub(super) fn hold(&mut self, pairs: u64) -> Result<()> {
+        let bytes = self.accumulators.bytes(pairs);
+        if bytes > self.held {
+            self.sink.hold(bytes - self.held)?;
+            self.held = bytes;
+        }
+        Ok(())
+    }
+    /// The columns of a box of y that the tile has.
+    pub(super) fn columns(&self, level: usize, at: usize) -> Range<usize> {
+        let span = self.hierarchy.tree.span(level);
+        let start = (at * span).max(self.cols.start);
+        start..((at + 1) * span).min(self.cols.end).max(start)
+    }
+    /// Whether no pair of `rows` and `cols` is walked.
+    pub(super) fn is_empty(&self, rows: &Range<usize>, cols: &Range<usize>) -> bool {
+        let domain = self.hierarchy.space.domain;
+        let half = matches!(domain, Domain::Triangle | Domain::Diagonal);
+        cols.is_empty() || half && cols.end <= rows.start
+    }
+    /// The leaves that bounds leave open for a block of rows, whole groups, in their order.
+    pub(super) fn leaves(&mut self, rows: &Range<usize>) -> Result<Vec<usize>> {
+        let hierarchy = self.hierarchy;
+        let groups = rows.start / GROUP..rows.end.div_ceil(GROUP);
+        let (lo, hi) = hull(&hierarchy.groups, groups);
+        self.bounds.set_one(Side::X, &lo, &hi, 1);
+        let mut leaves = vec![];
+        let top = hierarchy.tree.levels.len() - 1;
+        let mut open = vec![(top, 0)];
+        while let Some((level, first)) = open.pop() {
+            self.set_boxes(level, first);
+            self.bounds.run();
+            for lane in 0..LANES.min(hierarchy.tree.levels[level].count - first) {
+                let cols = self.columns(level, first + lane);
+                if self.is_empty(rows, &cols) || self.settle(lane, rows, &cols)? {
+                    continue;
+                }
+                match level {
+                    0 => leaves.push(first + lane),
+                    _ => open.push((level - 1, (first + lane) * LANES)),
+                }
+            }
+        }
+        leaves.sort_unstable();
+        Ok(leaves)
+    }
+    /// Sets the bounds of y: the boxes of a level from `first` on, a lane each.
+    pub(super) fn set_boxes(&mut self, level: usize, first: usize) {
+        let boxes = &self.hierarchy.tree.levels[level];
+        self.bounds.set_lanes(
+            Side::Y,
+            &boxes.lo[first..],
+            &boxes.hi[first..],
+            boxes.stride,
+        );
+    }
+    /// Settles the pairs of `rows` and `cols` if the bounds of `lane` tell enough.
+    pub(super) fn settle(
+        &mut self,
+        lane: usize,
+        rows: &Range<usize>,
+        cols: &Range<usize>,
+    ) -> Result<bool> {
+        let accumulators = &self.accumulators;
+        match self
+            .pruner
+            .decide(&self.bounds, lane, |fold| accumulators.worst(fold, rows))
+        {
+            PruneDecision::Evaluate => return Ok(false),
+            PruneDecision::Far => {
+                let pairs = self.hierarchy.job.space.count(rows, cols);
+                self.tally.beyond_cutoff += pairs;
+                self.tally.skipped += pairs;
+            }
+            PruneDecision::Settled => self.take_whole(rows, cols)?,
+        }
+        Ok(true)
+    }
+    fn take_whole(&mut self, rows: &Range<usize>, cols: &Range<usize>) -> Result<()> {
+        let hierarchy = self.hierarchy;
+        let pairs = hierarchy.job.space.count(rows, cols);
+        if self.pruner.wholes.contains(&Whole::All) {
+            self.hold(pairs)?;
+        }
+        self.tally.counted += pairs;
+        if self.pruner.matters() {
+            self.tally.settled += pairs;
+        } else {
+            self.tally.skipped += pairs;
+        }
+        self.accumulators.settle_count(&self.pruner.wholes, pairs);
+        if !self.accumulators.has_rows(&self.pruner.wholes) {
+            return Ok(());
+        }
+        for row in rows.clone() {
+            for run in hierarchy.space.columns(row, cols) {
+                if !run.is_empty() {
+                    self.accumulators.settle_row(&self.pruner.wholes, row, &run);
+                }
+            }
+        }
+        Ok(())
+    }
+    /// The states and tally of all tiles.
+    pub(super) fn finish(self) -> Folded {
+        Folded {
+            tally: self.tally,
+            states: self.accumulators.finish(),
+        }
+    }
+}
+
+/// The bounds of some boxes together.
+fn hull(level: &Level, boxes: Range<usize>) -> (Vec<f64>, Vec<f64>) {
+    let width = level.lo.len() / level.stride.max(1);
+    let of = |side: &[f64], pick: fn(f64, f64) -> f64| -> Vec<f64> {
+        (0..width)
+            .map(|c| {
+                side[c * level.stride..][boxes.clone()]
+                    .iter()
+                    .copied()
+                    .reduce(pick)
+                    .unwrap_or(f64::NAN)
+            })
+            .collect()
+    };
+    (
+        of(&level.lo, zipfold_core::number::min),
+        of(&level.hi, zipfold_core::number::max),
+    )
+}

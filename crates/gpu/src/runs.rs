@@ -1,0 +1,129 @@
+//! Lists of runs of panels for the kernels: which thread block takes which.
+//!
+//! ```text
+//! panels of all runs ÷ blocks that fill the device = the share of a block
+//! each run, in order: to the block whose share is not full; cut where it is
+//! ```
+//!
+//! Consecutive runs are of the same or of neighbouring rows, which the caches then hold. A block
+//! empties its counters once, after all of its runs.
+
+use crate::runtime::{Device, Memory};
+use zipfold_core::Result;
+use zipfold_plan::device::open_pairs::{PANEL, PanelRun};
+
+/// Blocks for each that a multiprocessor holds: shares are equal, the time of their pairs is not.
+const TURNS: usize = 4;
+/// Most panels of a block: its counters of 32 bits count 2¹⁰ anchors against 2⁷ others of each.
+const MOST: usize = 1 << 13;
+
+/// The parts of a list of runs that blocks take.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Shares {
+    /// First anchor, first other, end of the others, by turns.
+    runs: Vec<u32>,
+    /// Where the runs of each block begin; at last, where those of the last one end.
+    starts: Vec<u32>,
+}
+
+impl Shares {
+    /// Shares out `runs` of groups of `group` rows, that end before row `end`, to about `blocks`
+    /// blocks of `rows` anchors each.
+    pub(crate) fn new(
+        runs: &[PanelRun],
+        (group, rows, end): (usize, usize, usize),
+        blocks: usize,
+    ) -> Shares {
+        let parts = |first: u32| (first as usize..(first as usize + group).min(end)).step_by(rows);
+        let panels = |run: &PanelRun| (run.to as usize).div_ceil(PANEL) - run.from as usize / PANEL;
+        let all: usize = runs.iter().map(|run| panels(run) * parts(run.first).count()).sum();
+        let share = all.div_ceil(blocks.max(1)).clamp(1, MOST);
+        let mut out = Shares {
+            runs: vec![],
+            starts: vec![0],
+        };
+        let mut room = share;
+        for run in runs {
+            for first in parts(run.first) {
+                let mut from = run.from as usize;
+                while from < run.to as usize {
+                    let to = ((from / PANEL + room) * PANEL).min(run.to as usize);
+                    out.runs.extend([first as u32, from as u32, to as u32]);
+                    room -= to.div_ceil(PANEL) - from / PANEL;
+                    from = to;
+                    if room == 0 {
+                        out.end_share();
+                        room = share;
+                    }
+                }
+            }
+        }
+        if room < share {
+            out.end_share();
+        }
+        out
+    }
+    fn end_share(&mut self) {
+        self.starts.push((self.runs.len() / 3) as u32);
+    }
+    /// Thread blocks that have a share.
+    pub(crate) fn blocks(&self) -> usize {
+        self.starts.len() - 1
+    }
+    /// The list in the memory of `device`.
+    pub(crate) fn upload(&self, device: &Device) -> Result<RunList> {
+        Ok(RunList {
+            runs: device.upload(&self.runs)?,
+            starts: device.upload(&self.starts)?,
+        })
+    }
+    /// Blocks that fill a device of so many multiprocessors, each of which holds `blocks`.
+    pub(crate) fn wanted(units: usize, blocks: usize) -> usize {
+        units.max(1) * blocks.max(1) * TURNS
+    }
+}
+
+/// A list of runs in the memory of a device.
+pub(crate) struct RunList {
+    pub(crate) runs: Memory,
+    pub(crate) starts: Memory,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(first: u32, from: u32, to: u32) -> PanelRun {
+        PanelRun { first, from, to }
+    }
+
+    #[test]
+    fn every_panel_of_every_group_is_taken_once() {
+        let runs = [run(0, 0, 900), run(512, 128, 256), run(1024, 640, 641), run(1024, 768, 5000)];
+        for blocks in [1, 2, 3, 7, 1000] {
+            for rows in [128, 256, 512] {
+                let shares = Shares::new(&runs, (512, rows, 1100), blocks);
+                let mut seen = std::collections::BTreeMap::new();
+                for one in shares.runs.chunks_exact(3) {
+                    for panel in one[1] as usize / PANEL..(one[2] as usize).div_ceil(PANEL) {
+                        *seen.entry((one[0], panel)).or_insert(0) += 1;
+                    }
+                }
+                assert!(seen.values().all(|count| *count == 1));
+                let groups = |first: usize, end: usize| (first..end).step_by(rows).count();
+                let wanted = 8 * groups(0, 512)
+                    + groups(512, 1024)
+                    + (1 + 34) * groups(1024, 1100);
+                assert_eq!(seen.len(), wanted, "{blocks} blocks of {rows} rows");
+                assert!(shares.starts.windows(2).all(|pair| pair[0] < pair[1]));
+                assert_eq!(*shares.starts.last().unwrap() as usize * 3, shares.runs.len());
+                assert!(shares.blocks() <= blocks.min(wanted));
+            }
+        }
+    }
+
+    #[test]
+    fn no_run_is_no_block() {
+        assert_eq!(Shares::new(&[], (512, 512, 0), 8).blocks(), 0);
+    }
+}
