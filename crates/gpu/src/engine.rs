@@ -89,7 +89,9 @@ impl<'j> Engine<'j> {
             return Err(Error::internal("a plan for the host on a device"));
         };
         if pruned.is_some() != sorted.is_some() {
-            return Err(Error::internal("sorted rows and a plan without pruning, or neither"));
+            return Err(Error::internal(
+                "sorted rows and a plan without pruning, or neither",
+            ));
         }
         let folds = matches!(work, DeviceWork::Sweeps(_));
         // Filters decide in single precision what they can, in double precision the rest.
@@ -253,22 +255,20 @@ impl<'j> Engine<'j> {
                 let mut left_out = 0;
                 for (at, (points, state)) in folds.iter().zip(&mut all.states).enumerate() {
                     let runs = (open.runs.as_slice(), group);
-                    let seen = points.sweep_runs(
-                        &self.device,
-                        (loaded, sorted),
-                        tile,
-                        runs,
-                        state,
-                    )?;
+                    let seen =
+                        points.sweep_runs(&self.device, (loaded, sorted), tile, runs, state)?;
+                    let first = [all.tally.first_nan, seen.first_nan];
+                    all.tally.first_nan = first.into_iter().flatten().min();
                     // Each fold leaves out the same pairs.
                     if at == 0 {
-                        left_out = seen.beyond_cutoff;
+                        left_out = seen.beyond_cutoff + seen.nan;
                         all.tally.beyond_cutoff += seen.beyond_cutoff;
+                        all.tally.nan += seen.nan;
                     }
                 }
                 let counted = open.pairs.checked_sub(left_out);
                 all.tally.counted += counted.ok_or_else(|| {
-                    Error::internal("more pairs beyond the cut-off than a device swept")
+                    Error::internal("more pairs beyond the cut-off or NaN than were swept")
                 })?;
             }
             Ok(())

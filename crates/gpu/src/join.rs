@@ -143,10 +143,7 @@ impl Launch<'_> {
     /// Absorbs matches: rows of x and of y by turns, and the values that are kept.
     fn absorb(&self, f: &Join, pairs: &[u32], kept: &[f64], state: &mut JoinState) {
         let sorted = self.listed.map(|(_, sorted)| {
-            let half = matches!(
-                self.pass.shape.domain,
-                Domain::Triangle | Domain::Diagonal
-            );
+            let half = matches!(self.pass.shape.domain, Domain::Triangle | Domain::Diagonal);
             ([Side::X, Side::Y].map(|side| sorted.order(side)), half)
         });
         for (at, pair) in pairs.as_chunks::<2>().0.iter().enumerate() {

@@ -74,6 +74,8 @@ pub struct Points<'j> {
     weights: Option<[Memory; 2]>,
     /// How its sums are kept.
     sums: BinSums,
+    /// Which rows of x and of y those of the tiles are, for kernels over runs that tell them.
+    given: Option<[Memory; 2]>,
     /// Whether values in single precision are candidates only.
     pub filtered: bool,
 }
@@ -124,8 +126,7 @@ impl<'j> Points<'j> {
                 device.upload(&weights.collect::<Vec<_>>())
             }
         };
-        let upload =
-            |[x, y]: &[Vec<f64>; 2]| Ok([arranged(x, Side::X)?, arranged(y, Side::Y)?]);
+        let upload = |[x, y]: &[Vec<f64>; 2]| Ok([arranged(x, Side::X)?, arranged(y, Side::Y)?]);
         let weights = numbers.weights.map(upload).transpose()?;
         let extra = match numbers.single {
             true => {
@@ -135,12 +136,20 @@ impl<'j> Points<'j> {
             false => device.upload(&numbers.extra)?,
         };
         let sums = numbers.sums;
+        let tells = |pass: &Pass| pass.shape.listed && sweep::tells_nan(&pass.shape);
+        let given = match (sorted.order(Side::X), sorted.order(Side::Y)) {
+            (Some(x), Some(y)) if passes.iter().any(tells) => {
+                Some([device.upload(x)?, device.upload(y)?])
+            }
+            _ => None,
+        };
         Ok(Points {
             sums,
             job: part,
             passes,
             extra,
             weights,
+            given,
             filtered: sweeps.filter.is_some(),
         })
     }
@@ -222,6 +231,7 @@ impl<'j> Points<'j> {
                 weights: self.weights.as_ref(),
                 sums: self.sums,
                 listed: None,
+                given: None,
             },
             state,
         )
@@ -266,6 +276,7 @@ impl<'j> Points<'j> {
                 weights: self.weights.as_ref(),
                 sums: self.sums,
                 listed: Some((&list, sorted)),
+                given: self.given.as_ref(),
             },
             state,
         )
@@ -524,6 +535,7 @@ pub(crate) struct Launch<'l> {
     sums: BinSums,
     /// The runs that blocks take, and which rows those of the tiles are.
     pub(crate) listed: Option<(&'l RunList, &'l dyn OpenPairs)>,
+    given: Option<&'l [Memory; 2]>,
 }
 
 impl Launch<'_> {
@@ -543,6 +555,7 @@ impl Launch<'_> {
         args.extend_from_slice(fold);
         if let Some((list, _)) = self.listed {
             args.extend([Arg::Memory(&list.runs), Arg::Memory(&list.starts)]);
+            args.extend(self.given.into_iter().flatten().map(Arg::Memory));
         }
         let bounds = [
             self.anchors.start,

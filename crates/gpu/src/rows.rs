@@ -328,7 +328,8 @@ impl<'j> Rows<'j> {
                 None => Loaded::window(&self.of, device, &self.kinds, sides(tile))?,
             };
             let next = tiles.get(at + 1);
-            let room = next.map(|next| Loaded::room(self.of.job, device, &self.kinds, &sides(next)));
+            let room =
+                next.map(|next| Loaded::room(self.of.job, device, &self.kinds, &sides(next)));
             let room = match room.transpose() {
                 Err(e) if e.blame() == Blame::Resource => None,
                 room => room?,

@@ -36,7 +36,10 @@ impl Shares {
     ) -> Shares {
         let parts = |first: u32| (first as usize..(first as usize + group).min(end)).step_by(rows);
         let panels = |run: &PanelRun| (run.to as usize).div_ceil(PANEL) - run.from as usize / PANEL;
-        let all: usize = runs.iter().map(|run| panels(run) * parts(run.first).count()).sum();
+        let all: usize = runs
+            .iter()
+            .map(|run| panels(run) * parts(run.first).count())
+            .sum();
         let share = all.div_ceil(blocks.max(1)).clamp(1, MOST);
         let mut out = Shares {
             runs: vec![],
@@ -99,7 +102,12 @@ mod tests {
 
     #[test]
     fn every_panel_of_every_group_is_taken_once() {
-        let runs = [run(0, 0, 900), run(512, 128, 256), run(1024, 640, 641), run(1024, 768, 5000)];
+        let runs = [
+            run(0, 0, 900),
+            run(512, 128, 256),
+            run(1024, 640, 641),
+            run(1024, 768, 5000),
+        ];
         for blocks in [1, 2, 3, 7, 1000] {
             for rows in [128, 256, 512] {
                 let shares = Shares::new(&runs, (512, rows, 1100), blocks);
@@ -111,12 +119,13 @@ mod tests {
                 }
                 assert!(seen.values().all(|count| *count == 1));
                 let groups = |first: usize, end: usize| (first..end).step_by(rows).count();
-                let wanted = 8 * groups(0, 512)
-                    + groups(512, 1024)
-                    + (1 + 34) * groups(1024, 1100);
+                let wanted = 8 * groups(0, 512) + groups(512, 1024) + (1 + 34) * groups(1024, 1100);
                 assert_eq!(seen.len(), wanted, "{blocks} blocks of {rows} rows");
                 assert!(shares.starts.windows(2).all(|pair| pair[0] < pair[1]));
-                assert_eq!(*shares.starts.last().unwrap() as usize * 3, shares.runs.len());
+                assert_eq!(
+                    *shares.starts.last().unwrap() as usize * 3,
+                    shares.runs.len()
+                );
                 assert!(shares.blocks() <= blocks.min(wanted));
             }
         }

@@ -240,6 +240,9 @@ impl Runs {
             };
         }
         fold.args += ", ZF_IN(zf_u32) runs, ZF_IN(zf_u32) starts";
+        if tells_nan(shape) {
+            fold.args += ", ZF_IN(zf_u32) given_x, ZF_IN(zf_u32) given_y";
+        }
         let state = std::mem::take(&mut fold.state);
         Runs {
             begin: format!(
@@ -493,7 +496,7 @@ fn body(job: &Job, shape: &Shape, fold: &FoldText, swapped: bool) -> String {
     out += &pair.whole();
     out += &match (fold.cut, shape.clean || shape.filter) {
         (Some(cut), _) => within(cut, &pair.roots, step(&job.low, shape)),
-        (None, false) => admit(job, &pair.roots),
+        (None, false) => admit(job, shape, &pair.roots),
         (None, true) => String::new(),
     };
     out + &fold.absorb
@@ -513,7 +516,7 @@ fn within(cut: CutoffBand, roots: &[RootText], step: usize) -> String {
 }
 
 /// Leaves out pairs beyond the cut-off, and NaN by the policy; counts them.
-fn admit(job: &Job, roots: &[RootText]) -> String {
+fn admit(job: &Job, shape: &Shape, roots: &[RootText]) -> String {
     let mut out = String::new();
     if let (Some(root), Some(limit)) = (job.cutoff_root, job.space.cutoff_squared())
         && let RootText::Numbers(n) = &roots[root]
@@ -547,7 +550,7 @@ fn admit(job: &Job, roots: &[RootText]) -> String {
     } else {
         ""
     };
-    let first = "if (i < nan_i || (i == nan_i && j < nan_j)) { nan_i = i; nan_j = j; }";
+    let first = first_nan(shape);
     if !tests.is_empty() {
         let hidden =
             outside(job, roots).map_or_else(String::new, |outside| format!(" && !({outside})"));
@@ -558,6 +561,30 @@ fn admit(job: &Job, roots: &[RootText]) -> String {
         );
     }
     out
+}
+
+/// Whether a kernel over runs tells a pair that is NaN: by its rows as given, which it needs for that.
+pub(crate) fn tells_nan(shape: &Shape) -> bool {
+    !(shape.clean || shape.filter)
+}
+
+/// Statements that keep the first pair that is NaN.
+fn first_nan(shape: &Shape) -> String {
+    let keep = |i: &str, j: &str| {
+        format!("if ({i} < nan_i || ({i} == nan_i && {j} < nan_j)) {{ nan_i = {i}; nan_j = {j}; }}")
+    };
+    if !shape.listed {
+        return keep("i", "j");
+    }
+    let order = match shape.domain {
+        // A pair of a half space is told with its earlier row first.
+        Domain::Triangle | Domain::Diagonal => {
+            "if (given_i > given_j) { const zf_u32 other = given_i; given_i = given_j; given_j = other; } "
+        }
+        Domain::Cross | Domain::Ordered | Domain::Square => "",
+    };
+    let keep = keep("given_i", "given_j");
+    format!("{{ zf_u32 given_i = given_x[i], given_j = given_y[j]; {order}{keep} }}")
 }
 
 /// That one of several axes of a histogram leaves a pair out, so that a NaN on another is not

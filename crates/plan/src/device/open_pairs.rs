@@ -112,10 +112,15 @@ impl Pruned {
         let all = seconds(pairs);
         let left = seconds((pairs as f64 * swept) as u64) + pruned.host_seconds(job, threads);
         let pays = left < all;
-        let what = if pays { "which pays" } else { "which does not pay" };
+        let what = if pays {
+            "which pays"
+        } else {
+            "which does not pay"
+        };
         let percent = 100.0 * swept;
         reasons.push(
-            format!("bounds would leave about {percent:.3} % of the pairs to a device, {what}").into(),
+            format!("bounds would leave about {percent:.3} % of the pairs to a device, {what}")
+                .into(),
         );
         pays.then_some(pruned)
     }
@@ -149,10 +154,7 @@ fn group(job: &Job, work: &DeviceWork) -> Option<usize> {
             Some(Swept::Reduce(_) | Swept::Nearest(_) | Swept::Extremes(_)) | None => false,
         });
     let sweeps = |sweeps: &Sweeps| {
-        // A pair that is NaN is told by its rows as given, which these kernels do not know.
-        let suits = |pass: &super::sweeps::Shape| {
-            pass.tiled.is_none() && pass.anchor == Side::X && (pass.clean || pass.filter)
-        };
+        let suits = |pass: &super::sweeps::Shape| pass.tiled.is_none() && pass.anchor == Side::X;
         sweeps.products.is_none() && sweeps.passes.len() == 1 && sweeps.passes.iter().all(suits)
     };
     if !allowed || !folds.iter().all(sweeps) {

@@ -2,6 +2,7 @@
 
 mod lost;
 mod products;
+mod pruned;
 mod tiles;
 
 use crate::nudged;

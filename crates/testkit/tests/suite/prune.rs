@@ -35,7 +35,7 @@ const MORE: [&str; 3] = [
 ];
 
 /// Rows of a kind, on a coarse grid now and then, so that values tie.
-fn table(lcg: &mut Lcg, kind: usize, n: usize, d: usize) -> Table {
+pub(crate) fn table(lcg: &mut Lcg, kind: usize, n: usize, d: usize) -> Table {
     let mut middle = vec![0.0; d];
     let strange = [
         f64::NAN,
@@ -64,14 +64,14 @@ fn table(lcg: &mut Lcg, kind: usize, n: usize, d: usize) -> Table {
     Table::f64(n, d, items).unwrap()
 }
 
-fn problem(folds: &str, metric: &str) -> Problem {
+pub(crate) fn problem(folds: &str, metric: &str) -> Problem {
     let text = format!(
         "schema = 1\nx = {{ name = \"x\" }}\npair = {{ metric = \"{metric}\" }}\nfolds = [{folds}]\n"
     );
     toml::from_str(&text).unwrap()
 }
 
-fn weights(problem: &Problem, n: usize, m: usize) -> Vec<Option<[Table; 2]>> {
+pub(crate) fn weights(problem: &Problem, n: usize, m: usize) -> Vec<Option<[Table; 2]>> {
     let one = |n: usize| Table::f64(n, 1, (0..n).map(|i| 0.25 + (i % 7) as f64).collect()).unwrap();
     let weighed = |f: &FoldSpec| {
         matches!(

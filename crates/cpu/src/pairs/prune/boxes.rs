@@ -68,11 +68,7 @@ impl<'j> Boxes<'j> {
         let pack = |sorted: &Sorted| {
             let [of_x, of_y] = [Side::X, Side::Y].map(|side| sorted.orders.by_side(side));
             // Points meet leaves by groups, not by rows.
-            let [singles, panels]: [&[u32]; 2] = if by_points {
-                [&[], &[]]
-            } else {
-                [of_x, of_y]
-            };
+            let [singles, panels]: [&[u32]; 2] = if by_points { [&[], &[]] } else { [of_x, of_y] };
             rayon::join(
                 || {
                     (

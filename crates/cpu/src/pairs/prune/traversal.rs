@@ -219,8 +219,8 @@ impl<'e, 'j> Traversal<'e, 'j> {
     /// The rows of a group against a leaf; the bounds of y are set.
     fn rows(&mut self, rows: &Range<usize>, leaf: usize) -> Result<()> {
         let cols = self.walk.columns(0, leaf);
-        let lanes =
-            cols.start - leaf * self.walk.hierarchy.tree.leaf..cols.end - leaf * self.walk.hierarchy.tree.leaf;
+        let lanes = cols.start - leaf * self.walk.hierarchy.tree.leaf
+            ..cols.end - leaf * self.walk.hierarchy.tree.leaf;
         let points = &self.pruned.points;
         let first = rows.start;
         self.walk.bounds.set_lanes(
@@ -322,7 +322,8 @@ impl<'e, 'j> Traversal<'e, 'j> {
             let one = row..row + 1;
             let [walked, pairs] = self.seen[row % GROUP];
             let rest = self.walk.hierarchy.space.count(&one, &self.walk.cols) - walked;
-            self.walk.accumulators
+            self.walk
+                .accumulators
                 .settle_row(&wholes, row, &(0..rest as usize));
             let rest = self.walk.hierarchy.job.space.count(&one, &self.walk.cols) - pairs;
             self.walk.tally.skipped += rest;
