@@ -17,6 +17,7 @@
 use crate::dense::{self, Dense};
 use crate::emit::values;
 use crate::host_fold::Host;
+use crate::open::OpenSweep;
 use crate::pack::{Halves, Layout};
 use crate::points::{self, Points};
 use crate::rectangle::{Number, Rectangle};
@@ -55,9 +56,6 @@ enum Family<'j> {
     /// The device computes so many numbers a pair, the host folds.
     Values(Kernel, usize),
 }
-
-/// Groups of rows whose boxes are walked before their panels are swept: a list of some megabytes.
-const GROUPS_AT_A_TIME: usize = 1 << 13;
 
 /// Bytes of values that one launch leaves in device memory for the host to fold.
 const VALUES_AT_A_TIME: usize = 64 << 20;
@@ -160,8 +158,14 @@ impl<'j> Engine<'j> {
             (Family::Points(folds), _) => match &self.sorted {
                 None => self.by_folds(folds, tiles),
                 Some((sorted, group)) => {
-                    let open = (sorted.as_ref(), *group);
-                    self.by_runs(folds, open, tiles, (sink, stop))
+                    let open = OpenSweep {
+                        device: &self.device,
+                        rows: &self.rows,
+                        sorted: sorted.as_ref(),
+                        group: *group,
+                        room: (sink, stop),
+                    };
+                    open.run(folds, tiles)
                 }
             },
             (Family::Values(kernel, parts), Precision::F32) => {
@@ -235,45 +239,6 @@ impl<'j> Engine<'j> {
             });
         }
         out.ok_or_else(|| Error::internal("a job without folds"))
-    }
-    /// Family *points* over what bounds leave open: the host walks the boxes of some groups of rows,
-    /// then the device sweeps the panels that they meet.
-    fn by_runs(
-        &self,
-        folds: &[Points<'_>],
-        (sorted, group): (&dyn OpenPairs, usize),
-        tiles: &[Tile],
-        (sink, stop): (&dyn Sink, Stop<'_>),
-    ) -> Result<Folded> {
-        let mut all = sorted.empty(&zipfold_plan::tiles::rows(tiles));
-        self.rows.each(&self.device, tiles, &mut |tile, loaded| {
-            let step = group * GROUPS_AT_A_TIME;
-            for from in tile.rows.clone().step_by(step) {
-                let rows = from..(from + step).min(tile.rows.end);
-                let open = sorted.open(rows, &tile.cols, group, sink, stop)?;
-                sorted.merge(&mut all, open.settled);
-                let mut left_out = 0;
-                for (at, (points, state)) in folds.iter().zip(&mut all.states).enumerate() {
-                    let runs = (open.runs.as_slice(), group);
-                    let seen =
-                        points.sweep_runs(&self.device, (loaded, sorted), tile, runs, state)?;
-                    let first = [all.tally.first_nan, seen.first_nan];
-                    all.tally.first_nan = first.into_iter().flatten().min();
-                    // Each fold leaves out the same pairs.
-                    if at == 0 {
-                        left_out = seen.beyond_cutoff + seen.nan;
-                        all.tally.beyond_cutoff += seen.beyond_cutoff;
-                        all.tally.nan += seen.nan;
-                    }
-                }
-                let counted = open.pairs.checked_sub(left_out);
-                all.tally.counted += counted.ok_or_else(|| {
-                    Error::internal("more pairs beyond the cut-off or NaN than were swept")
-                })?;
-            }
-            Ok(())
-        })?;
-        Ok(all)
     }
     /// Family *values*: the device computes, the host folds.
     fn by_values<T: Number>(

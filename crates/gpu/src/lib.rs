@@ -12,6 +12,7 @@ pub mod host_fold;
 mod join;
 pub mod join_code;
 mod known;
+mod open;
 pub mod pack;
 pub mod paged;
 pub mod pages;

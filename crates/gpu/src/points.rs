@@ -24,16 +24,17 @@ use crate::emit::nearest;
 use crate::emit::panels;
 use crate::emit::strip::{self, Known};
 use crate::emit::sweep::{self, FoldText, THREADS};
+use crate::open::Lists;
 use crate::pack::Layout;
 use crate::rows::{JobRows, Loaded, Rows};
-use crate::runs::{RunList, Shares};
+use crate::runs::{Groups, RunList, Shares};
 use crate::runtime::{Arg, Device, Grid, Kernel, Memory};
 use rayon::prelude::*;
 use std::borrow::Cow;
 use std::ops::Range;
 use zipfold_core::fold::rows::ReduceState;
 use zipfold_core::fold::{
-    Extremes, ExtremesState, Fold, Histogram, HistogramState, JoinKind, JoinState, Kept,
+    Extremes, ExtremesState, Fold, Histogram, HistogramState, JoinKind, JoinState, Kept, Nearest,
     NearestState, Reduce, ReduceOp, RowPiece, Scale, State, Tally,
 };
 use zipfold_core::pair::tree::Side;
@@ -136,7 +137,8 @@ impl<'j> Points<'j> {
             false => device.upload(&numbers.extra)?,
         };
         let sums = numbers.sums;
-        let tells = |pass: &Pass| pass.shape.listed && sweep::tells_nan(&pass.shape);
+        let nearest = matches!(job.folds[0], Fold::Nearest(_));
+        let tells = |pass: &Pass| pass.shape.listed && (nearest || sweep::tells_nan(&pass.shape));
         let given = match (sorted.order(Side::X), sorted.order(Side::Y)) {
             (Some(x), Some(y)) if passes.iter().any(tells) => {
                 Some([device.upload(x)?, device.upload(y)?])
@@ -248,38 +250,102 @@ impl<'j> Points<'j> {
         (runs, group): (&[PanelRun], usize),
         state: &mut State,
     ) -> Result<Tally> {
-        let pass = match self.passes.as_slice() {
-            [pass] if pass.shape.listed => pass,
-            _ => return Err(Error::internal("runs of panels for a kernel of all pairs")),
+        let pass = self.listed_pass()?;
+        let wanted = Shares::wanted(device.facts.units, pass.shape.blocks);
+        let groups = Groups {
+            group,
+            rows: pass.shape.anchors * THREADS as usize,
+            end: tile.rows.end,
+            whole: false,
         };
-        let (rows, blocks) = (pass.shape.anchors * THREADS as usize, pass.shape.blocks);
-        let wanted = Shares::wanted(device.facts.units, blocks);
-        let shares = Shares::new(runs, (group, rows, tile.rows.end), wanted);
+        let shares = Shares::new(runs, groups, wanted);
         if shares.blocks() == 0 {
             return Ok(Tally::default());
         }
         let list = shares.upload(device)?;
-        self.fold(
-            &Launch {
-                device,
-                loaded,
-                pass,
-                anchors: &tile.rows,
-                others: &tile.cols,
-                span: tile.cols.len(),
-                grid: Grid {
-                    x: shares.blocks() as u32,
-                    y: 1,
-                    threads: THREADS,
-                },
-                extra: &self.extra,
-                weights: self.weights.as_ref(),
-                sums: self.sums,
-                listed: Some((&list, sorted)),
-                given: self.given.as_ref(),
+        let launch = self.launch_of_runs(device, (loaded, sorted), tile, (&list, &shares));
+        self.fold(&launch?, state)
+    }
+    /// Adds the pairs of `runs` to `lists` of the rows of a tile, in pass 1 or 2.
+    ///
+    /// # Errors
+    /// Those of the device.
+    pub(crate) fn sweep_lists(
+        &self,
+        device: &Device,
+        rows: (&Loaded, &dyn OpenPairs),
+        tile: &Tile,
+        (runs, group): (&[PanelRun], usize),
+        (lists, pass_number): (&Lists, usize),
+    ) -> Result<Tally> {
+        let pass = self.listed_pass()?;
+        let wanted = Shares::wanted(device.facts.units, pass.shape.blocks);
+        let groups = Groups {
+            group,
+            rows: pass.shape.anchors * THREADS as usize,
+            end: tile.rows.end,
+            // Two blocks must not keep the list of one row.
+            whole: true,
+        };
+        let shares = Shares::new(runs, groups, wanted);
+        if shares.blocks() == 0 {
+            return Ok(Tally::default());
+        }
+        let list = shares.upload(device)?;
+        let launch = Launch {
+            span: pass_number,
+            ..self.launch_of_runs(device, rows, tile, (&list, &shares))?
+        };
+        let tally = launch.tally()?;
+        let memories = [&lists.values, &lists.indices, &lists.worst].map(Arg::Memory);
+        launch.go(&launch.with(memories.to_vec(), &tally))?;
+        launch.tallied(&tally)
+    }
+    /// The fold, where it keeps the nearest of every row.
+    pub(crate) fn keeps_nearest(&self) -> Option<Nearest> {
+        match &self.job.folds[0] {
+            Fold::Nearest(f) => Some(f.clone()),
+            Fold::Dense(_)
+            | Fold::Reduce(_)
+            | Fold::Histogram(_)
+            | Fold::Join(_)
+            | Fold::Extremes(_)
+            | Fold::Top(_)
+            | Fold::Quantile(_)
+            | Fold::Grouped(_) => None,
+        }
+    }
+    fn listed_pass(&self) -> Result<&Pass> {
+        match self.passes.as_slice() {
+            [pass] if pass.shape.listed => Ok(pass),
+            _ => Err(Error::internal("runs of panels for a kernel of all pairs")),
+        }
+    }
+    fn launch_of_runs<'l>(
+        &'l self,
+        device: &'l Device,
+        (loaded, sorted): (&'l Loaded, &'l dyn OpenPairs),
+        tile: &'l Tile,
+        (list, shares): (&'l RunList, &Shares),
+    ) -> Result<Launch<'l>> {
+        Ok(Launch {
+            device,
+            loaded,
+            pass: self.listed_pass()?,
+            anchors: &tile.rows,
+            others: &tile.cols,
+            span: tile.cols.len(),
+            grid: Grid {
+                x: shares.blocks() as u32,
+                y: 1,
+                threads: THREADS,
             },
-            state,
-        )
+            extra: &self.extra,
+            weights: self.weights.as_ref(),
+            sums: self.sums,
+            listed: Some((list, sorted)),
+            given: self.given.as_ref(),
+        })
     }
     /// Launches the kernel of the fold, and adds what it finds to `state`.
     fn fold(&self, launch: &Launch<'_>, state: &mut State) -> Result<Tally> {
@@ -726,7 +792,7 @@ impl Launch<'_> {
             _ => run.len() as u64,
         }
     }
-    fn nearest(&self, f: &zipfold_core::fold::Nearest, state: &mut NearestState) -> Result<Tally> {
+    fn nearest(&self, f: &Nearest, state: &mut NearestState) -> Result<Tally> {
         let (values, indices, tally) = self.lists(f.k)?;
         let (n, spans) = (self.anchors.len(), self.grid.y as usize);
         let (values, indices) = (&values, &indices);

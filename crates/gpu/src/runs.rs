@@ -26,39 +26,61 @@ pub(crate) struct Shares {
     starts: Vec<u32>,
 }
 
+/// How rows are grouped.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Groups {
+    /// Rows that meet the same panels.
+    pub(crate) group: usize,
+    /// Rows that a block takes together, of them.
+    pub(crate) rows: usize,
+    /// Where the rows end.
+    pub(crate) end: usize,
+    /// A block takes all runs of a group.
+    pub(crate) whole: bool,
+}
+
+impl Groups {
+    /// The first rows of the parts of a run that blocks take.
+    fn parts(self, run: &PanelRun) -> impl Iterator<Item = usize> + use<> {
+        let first = run.first as usize;
+        (first..(first + self.group).min(self.end)).step_by(self.rows)
+    }
+}
+
 impl Shares {
-    /// Shares out `runs` of groups of `group` rows, that end before row `end`, to about `blocks`
-    /// blocks of `rows` anchors each.
-    pub(crate) fn new(
-        runs: &[PanelRun],
-        (group, rows, end): (usize, usize, usize),
-        blocks: usize,
-    ) -> Shares {
-        let parts = |first: u32| (first as usize..(first as usize + group).min(end)).step_by(rows);
+    /// Shares out `runs` to about `blocks` blocks.
+    pub(crate) fn new(runs: &[PanelRun], groups: Groups, blocks: usize) -> Shares {
         let panels = |run: &PanelRun| (run.to as usize).div_ceil(PANEL) - run.from as usize / PANEL;
-        let all: usize = runs
-            .iter()
-            .map(|run| panels(run) * parts(run.first).count())
-            .sum();
+        let of_run = |run: &PanelRun| panels(run) * groups.parts(run).count();
+        let all: usize = runs.iter().map(of_run).sum();
         let share = all.div_ceil(blocks.max(1)).clamp(1, MOST);
         let mut out = Shares {
             runs: vec![],
             starts: vec![0],
         };
         let mut room = share;
-        for run in runs {
-            for first in parts(run.first) {
+        for run in runs.chunk_by(|a, b| groups.whole && a.first == b.first) {
+            // Runs of one block, before a cut where that is allowed.
+            for (run, first) in run
+                .iter()
+                .flat_map(|r| groups.parts(r).map(move |f| (r, f)))
+            {
                 let mut from = run.from as usize;
                 while from < run.to as usize {
-                    let to = ((from / PANEL + room) * PANEL).min(run.to as usize);
+                    let most = if groups.whole { MOST } else { room };
+                    let to = ((from / PANEL + most) * PANEL).min(run.to as usize);
                     out.runs.extend([first as u32, from as u32, to as u32]);
-                    room -= to.div_ceil(PANEL) - from / PANEL;
+                    room = room.saturating_sub(to.div_ceil(PANEL) - from / PANEL);
                     from = to;
-                    if room == 0 {
+                    if room == 0 && !groups.whole {
                         out.end_share();
                         room = share;
                     }
                 }
+            }
+            if room == 0 {
+                out.end_share();
+                room = share;
             }
         }
         if room < share {
@@ -110,7 +132,13 @@ mod tests {
         ];
         for blocks in [1, 2, 3, 7, 1000] {
             for rows in [128, 256, 512] {
-                let shares = Shares::new(&runs, (512, rows, 1100), blocks);
+                let groups = Groups {
+                    group: 512,
+                    rows,
+                    end: 1100,
+                    whole: false,
+                };
+                let shares = Shares::new(&runs, groups, blocks);
                 let mut seen = std::collections::BTreeMap::new();
                 for one in shares.runs.chunks_exact(3) {
                     for panel in one[1] as usize / PANEL..(one[2] as usize).div_ceil(PANEL) {
@@ -133,6 +161,43 @@ mod tests {
 
     #[test]
     fn no_run_is_no_block() {
-        assert_eq!(Shares::new(&[], (512, 512, 0), 8).blocks(), 0);
+        let groups = Groups {
+            group: 512,
+            rows: 512,
+            end: 0,
+            whole: true,
+        };
+        assert_eq!(Shares::new(&[], groups, 8).blocks(), 0);
+    }
+
+    #[test]
+    fn a_group_is_the_work_of_one_block_where_it_must_be() {
+        let runs: Vec<PanelRun> = (0..60)
+            .map(|at| {
+                run(
+                    at / 3 * 256,
+                    at % 3 * 1024,
+                    at % 3 * 1024 + 128 * (1 + at % 5),
+                )
+            })
+            .collect();
+        let groups = Groups {
+            group: 256,
+            rows: 128,
+            end: 20 * 256,
+            whole: true,
+        };
+        for blocks in [1, 7, 20, 500] {
+            let shares = Shares::new(&runs, groups, blocks);
+            let mut owner = std::collections::BTreeMap::new();
+            for block in 0..shares.blocks() {
+                for at in shares.starts[block]..shares.starts[block + 1] {
+                    let group = shares.runs[at as usize * 3] / 256;
+                    assert_eq!(*owner.entry(group).or_insert(block), block, "{blocks}");
+                }
+            }
+            assert_eq!((owner.len(), shares.runs.len()), (20, 3 * 2 * 60));
+            assert!(shares.blocks() <= blocks.min(20));
+        }
     }
 }

@@ -102,17 +102,25 @@ pub fn plan_for_all(
             .map_or(DeviceWork::Values, DeviceWork::Sweeps),
     };
     let kernels = |pairs: u64| all_seconds(job, devices, pairs, &work);
-    let pruned = Pruned::choose(
-        job,
-        &work,
-        (overrides, plan.threads),
-        kernels,
-        &mut plan.reasons,
-    );
+    let pruned = match rows {
+        Residency::Held => Pruned::choose(
+            job,
+            &work,
+            (overrides, plan.threads),
+            kernels,
+            &mut plan.reasons,
+        ),
+        // Panels of all rows are swept at any time.
+        Residency::Streamed | Residency::Block | Residency::Overlap => None,
+    };
     let work = prune_as(job, &mut plan, pruned, work);
     // Tiles of the host are far too small for a device.
     if overrides.tile_rows.is_none() && overrides.tile_cols.is_none() {
         plan.tiling = tiling(job, facts, devices.len(), overrides);
+    }
+    // The boxes of a row are walked from the top of one tree, and its best are kept in one list.
+    if pruned.is_some() && overrides.tile_cols.is_none() && overrides.device_tile.is_none() {
+        plan.tiling = Tiling::new(plan.tiling.rows, job.space.m.max(1)).in_spans(job);
     }
     // Sums are grouped by spans of the problem; a tile must not cut one.
     if let Some(span) = crate::sweep::span(job) {

@@ -13,6 +13,10 @@
 //! Threads of a warp wait for the slowest, so insertions are collected: all threads empty their
 //! queues together. Emptying also when the number of others has doubled keeps limits fresh at the
 //! beginning, when they fall fast.
+//!
+//! Over a list of runs, lists are in device memory: a first pass fills them from the panels near a
+//! group of anchors and tells the worst of each, a second one goes on with what the host, knowing
+//! these, leaves open.
 
 use super::fill;
 use super::sweep::{FoldText, each_marked, number, step};
@@ -31,7 +35,7 @@ const LANES: &str = "const size_t lanes = (size_t)ZF_GROUPS_Y * (a1 - a0);";
 
 /// Functions of the lists, before the kernel: those of the queue too where there is a filter.
 pub fn functions(f: &Nearest, shape: &Shape) -> String {
-    if f.k <= FEW && !shape.filter {
+    if f.k <= FEW && !shape.filter && !shape.listed {
         return String::new();
     }
     let (i, j) = if shape.anchor == Side::X {
@@ -51,6 +55,15 @@ pub fn functions(f: &Nearest, shape: &Shape) -> String {
                 format!("-{exact}")
             } else {
                 exact.into()
+            },
+        ),
+        ("CALLED", called(shape).into()),
+        (
+            "GIVEN",
+            if shape.listed {
+                ", ZF_IN(zf_u32) given_y".into()
+            } else {
+                String::new()
             },
         ),
     ];
@@ -80,18 +93,41 @@ pub fn nearest(
     } else {
         value
     };
-    let args = ", ZF_OUT(double) near_v, ZF_OUT(zf_u32) near_i".into();
+    let worst = if shape.listed {
+        ", ZF_OUT(double) worst_v"
+    } else {
+        ""
+    };
     let mut out = FoldText {
-        args,
+        args: format!(", ZF_OUT(double) near_v, ZF_OUT(zf_u32) near_i{worst}"),
         cut,
+        named: shape.listed,
         ..FoldText::default()
     };
     match band {
         Some(band) => queued(&mut out, (job, f, shape), &value, band),
+        None if shape.listed => in_lists(&mut out, shape.anchors, &value),
         None if f.k <= FEW => in_registers(&mut out, f.k, shape.anchors, &value),
         None => in_memory(&mut out, f.k, shape.anchors, &value),
     }
     out
+}
+
+/// What an other `b` is called in lists.
+fn called(shape: &Shape) -> &'static str {
+    if shape.listed { "given_y[b]" } else { "b" }
+}
+
+/// The first pass over a list of runs, which begins lists; the second goes on with them.
+const FIRST_PASS: &str = "span == 1u";
+
+/// Tells the worst of the lists of a group after the first pass; ∞ of one that is not full.
+fn told_worst(ip: usize) -> String {
+    let tell = format!(
+        "if (a[q] < a1) {{ {PLACE} const size_t at = ZF_WORST * lanes + slot; \
+         worst_v[slot] = near_i[at] != {NONE} ? near_v[at] : ZF_INF_D; }}"
+    );
+    format!("if ({FIRST_PASS}) {{ {} }}", every(ip, &tell))
 }
 
 /// Whether lists are heaps.
@@ -147,6 +183,23 @@ fn in_registers(out: &mut FoldText, k: usize, ip: usize, value: &str) {
     );
 }
 
+/// Lists in device memory that runs of panels go on with. An other that is as good as the worst may
+/// belong: the rows are sorted, so it may come before it in the order given.
+fn in_lists(out: &mut FoldText, ip: usize, value: &str) {
+    let worst = format!(
+        "full[q] = near_i[ZF_WORST * lanes + slot] != {NONE}; worst[q] = near_v[ZF_WORST * lanes + slot];"
+    );
+    let begin = format!(
+        "worst[q] = 0.0; full[q] = 0; if (a[q] < a1) {{ {PLACE} if ({FIRST_PASS}) zf_empty(near_v, near_i, slot, lanes); {worst} }}"
+    );
+    out.run_state = format!("double worst[{ip}]; int full[{ip}]; {LANES}\n") + &every(ip, &begin);
+    out.absorb = format!(
+        "{{ const double v = (double){value};\n\
+         if (!full[q] || v <= worst[q] || worst[q] != worst[q]) {{ {PLACE} zf_keep(near_v, near_i, slot, lanes, v, given_y[b]); {worst} }} }}"
+    );
+    out.run_finish = told_worst(ip);
+}
+
 fn in_memory(out: &mut FoldText, k: usize, ip: usize, value: &str) {
     out.state = format!("double worst[{ip}]; int full[{ip}]; {LANES}\n")
         + &every(
@@ -186,12 +239,17 @@ fn queued(
     let room = QUEUE - ip * step;
     out.tail = "ZF_UNROLL".into();
     let _ = write!(out.shared, "ZF_SHARED zf_u32 queue[{}];", QUEUE * 128);
-    out.state = format!(
+    let empty = if shape.listed {
+        format!("if ({FIRST_PASS} && a[q] < a1)")
+    } else {
+        "if (a[q] < a1)".into()
+    };
+    let state = format!(
         "{LANES}\n    const size_t seat = (size_t)ZF_GROUP_Y * (a1 - a0) + (first - a0) + tid;\n    \
          float limit[{ip}]; zf_u32 held = 0u, check = 128u;\n"
     ) + &every(
         ip,
-        "limit[q] = ZF_INF_F; if (a[q] < a1) zf_empty(near_v, near_i, seat + q * 128u, lanes);",
+        &format!("limit[q] = ZF_INF_F; {empty} zf_empty(near_v, near_i, seat + q * 128u, lanes);"),
     );
     let limits = every(
         ip,
@@ -201,8 +259,9 @@ fn queued(
          limit[q] = (float)w; limit[q] += zf_abs_f(limit[q]) * 1e-6f + 1e-37f; }} }}"
         ),
     );
+    let given = if shape.listed { ", given_y" } else { "" };
     let flush = format!(
-        "zf_flush(x_wide, y_wide, c_wide, near_v, near_i, queue + tid, held, first + tid, from, seat, lanes);\nheld = 0u;\n{limits}"
+        "zf_flush(x_wide, y_wide, c_wide, near_v, near_i, queue + tid, held, first + tid, from, seat, lanes{given});\nheld = 0u;\n{limits}"
     );
     // A thread meets about k candidates an anchor while the others seen double.
     let (part, whole) = (room.max(1), 2 * f.k * ip);
@@ -231,5 +290,12 @@ fn queued(
          if (val[q][u] <= limit[q]) {{ queue[held * 128u + tid] = q << 20 | (base - from + jj + u); held++; }}\n\
          if (held > {room}u) {{ {flush} }} }}"
         );
-    out.finish = format!("{}{}", flush.replace(&limits, ""), settled(f.k, ip));
+    let rest = flush.replace(&limits, "");
+    if shape.listed {
+        out.run_state = state + &limits;
+        out.run_finish = rest + &told_worst(ip);
+    } else {
+        out.state = state;
+        out.finish = format!("{rest}{}", settled(f.k, ip));
+    }
 }

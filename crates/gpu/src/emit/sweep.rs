@@ -67,11 +67,17 @@ pub struct FoldText {
     /// Squared distances by which single precision leaves out pairs beyond the cut-off, and marks
     /// those in `odd` that double precision decides.
     pub cut: Option<CutoffBand>,
+    /// The state of the anchors of a run, where blocks take a list of runs.
+    pub run_state: String,
+    /// After the panels of a run.
+    pub run_finish: String,
+    /// Others are called by their rows as given, where blocks take a list of runs of sorted rows.
+    pub named: bool,
 }
 
 impl FoldText {
     /// The texts by the names of their places in the kernel.
-    fn places(&self) -> [(&'static str, String); 10] {
+    fn places(&self) -> [(&'static str, String); 11] {
         [
             ("ARGS", self.args.clone()),
             ("SHARED", self.shared.clone()),
@@ -81,6 +87,7 @@ impl FoldText {
             ("AFTER", self.after.clone()),
             ("OPEN", self.open.clone()),
             ("SETTLE", self.settle.clone()),
+            ("RUN_FINISH", self.run_finish.clone()),
             ("FINISH", self.finish.clone()),
             ("TAIL", self.tail.clone()),
         ]
@@ -240,10 +247,10 @@ impl Runs {
             };
         }
         fold.args += ", ZF_IN(zf_u32) runs, ZF_IN(zf_u32) starts";
-        if tells_nan(shape) {
+        if fold.named || tells_nan(shape) {
             fold.args += ", ZF_IN(zf_u32) given_x, ZF_IN(zf_u32) given_y";
         }
-        let state = std::mem::take(&mut fold.state);
+        let state = std::mem::replace(&mut fold.state, fold.run_state.clone());
         Runs {
             begin: format!(
                 "{state}\n    zf_u32 passed = 0u; (void)passed;\n    \

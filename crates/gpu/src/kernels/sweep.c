@@ -31,6 +31,7 @@ ZF_KERNEL ZF_BOUNDS(128, @BLOCKS@) void @NAME@(@INPUTS@@ARGS@,
 @STEPS@
         @AFTER@
     }
+    @RUN_FINISH@
     @RUN_END@
     @FINISH@
 }

@@ -35,6 +35,18 @@ pub struct PanelRun {
     pub to: u32,
 }
 
+/// What a walk looks for.
+#[derive(Clone, Copy, Debug)]
+pub enum Wanted<'a> {
+    /// All that bounds leave open.
+    Open,
+    /// A few panels near each group: the best of a row are expected there.
+    Near,
+    /// What bounds leave open of the other panels, where the worst value that a row of each group
+    /// has kept is this.
+    Rest(&'a [f64]),
+}
+
 /// What a walk found of the pairs of some rows.
 #[derive(Debug)]
 pub struct Open {
@@ -54,17 +66,17 @@ pub trait OpenPairs: Send + Sync {
     fn empty(&self, rows: &Range<usize>) -> Folded;
     /// Adds what was found of other rows of the same batch.
     fn merge(&self, into: &mut Folded, from: Folded);
-    /// Walks the sorted `rows` of x, in groups of `group`, against the sorted `cols` of y.
+    /// Walks the sorted `rows` of x, in groups of `group`, against the sorted `cols` of y, for what
+    /// is `wanted`.
     ///
     /// # Errors
     /// Those of `sink`, which gives room for matches; `Interrupted` when told to stop.
     fn open(
         &self,
-        rows: Range<usize>,
-        cols: &Range<usize>,
+        sides: [&Range<usize>; 2],
         group: usize,
-        sink: &dyn Sink,
-        stop: Stop<'_>,
+        wanted: Wanted<'_>,
+        room: (&dyn Sink, Stop<'_>),
     ) -> Result<Open>;
 }
 
@@ -151,7 +163,8 @@ fn group(job: &Job, work: &DeviceWork) -> Option<usize> {
             // The others ask for the best found so far, which is on the device.
             Some(Swept::Histogram(_)) => true,
             Some(Swept::Join(join)) => join.is_inner(),
-            Some(Swept::Reduce(_) | Swept::Nearest(_) | Swept::Extremes(_)) | None => false,
+            Some(Swept::Nearest(nearest)) => job.folds.len() == 1 && nearest.k > 0,
+            Some(Swept::Reduce(_) | Swept::Extremes(_)) | None => false,
         });
     let sweeps = |sweeps: &Sweeps| {
         let suits = |pass: &super::sweeps::Shape| pass.tiled.is_none() && pass.anchor == Side::X;

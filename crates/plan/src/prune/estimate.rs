@@ -78,7 +78,50 @@ pub(crate) fn open_share(job: &Job, [of_x, of_y]: [usize; 2]) -> Option<f64> {
     let mut bounds = Bounds::new(&job.low, job.periodic_box.as_ref())?;
     let y = boxes(job, job.other(), Side::Y, of_y);
     let x = boxes(job, &job.x, Side::X, of_x);
-    share_of_boxes(job, &mut bounds, &x, &y)
+    match job.folds.as_slice() {
+        [fold] if x.count > 0 && y.count > 0 => match fold.best() {
+            Some(best) => Some(share_of_best_boxes(best, job, &mut bounds, [&x, &y])),
+            None => share_of_boxes(job, &mut bounds, &x, &y),
+        },
+        _ => share_of_boxes(job, &mut bounds, &x, &y),
+    }
+}
+
+/// How much further the worst neighbour of a group is than that of the row in its middle: an
+/// estimate.
+const WORST_OF_GROUP: f64 = 1.7;
+
+/// Returns the share of boxes of y that may hold a value better than the worst that some row of a
+/// box of x will keep.
+fn share_of_best_boxes(
+    wanted: Best,
+    job: &Job,
+    bounds: &mut Bounds<'_>,
+    [x, y]: [&Boxes; 2],
+) -> f64 {
+    let others = points(job, job.other(), Side::Y);
+    let best = |bounds: &Bounds<'_>, lane: usize| {
+        bounds
+            .root(wanted.root)
+            .lane(lane)
+            .falling(wanted.largest)
+            .lo
+    };
+    let (mut open, mut all) = (0usize, 0usize);
+    for at in (0..x.count).step_by(x.count.div_ceil(QUERIES)) {
+        let column = |side: &[f64]| side[at..].iter().step_by(x.stride).copied().collect();
+        let (lo, hi): (Vec<f64>, Vec<f64>) = (column(&x.lo), column(&x.hi));
+        let middle: Vec<f64> = lo.iter().zip(&hi).map(|(l, h)| 0.5 * l + 0.5 * h).collect();
+        bounds.set_one(Side::X, &middle, &middle, 1);
+        let values = against(bounds, &others, best);
+        let worst = foretold(values, wanted.k, job.space.m);
+        let worst = worst + (WORST_OF_GROUP - 1.0) * worst.abs();
+        bounds.set_one(Side::X, &x.lo[at..], &x.hi[at..], x.stride);
+        let least = against(bounds, y, best);
+        open += least.iter().filter(|v| v.is_nan() || **v <= worst).count();
+        all += least.len();
+    }
+    open as f64 / all.max(1) as f64
 }
 
 /// Returns the share of pairs that the boxes of x leave open against all of y.

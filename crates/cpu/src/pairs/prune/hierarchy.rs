@@ -82,6 +82,10 @@ pub(super) struct Walk<'e, 'j> {
     held: u64,
     /// Columns of the current tile.
     pub(super) cols: Range<usize>,
+    /// What a value must not exceed to matter, where another keeps the best of a row.
+    pub(super) worst: Option<f64>,
+    /// Leaves whose pairs are no part of the walk.
+    pub(super) without: Range<usize>,
 }
 
 impl<'e, 'j> Walk<'e, 'j> {
@@ -104,6 +108,8 @@ impl<'e, 'j> Walk<'e, 'j> {
             sink,
             held: 0,
             cols: 0..0,
+            worst: None,
+            without: 0..0,
         }
     }
     /// Asks for room for the matches found, and for as many more as `pairs` pairs may be.
@@ -141,7 +147,12 @@ impl<'e, 'j> Walk<'e, 'j> {
             self.bounds.run();
             for lane in 0..LANES.min(hierarchy.tree.levels[level].count - first) {
                 let cols = self.columns(level, first + lane);
-                if self.is_empty(rows, &cols) || self.settle(lane, rows, &cols)? {
+                // Part of a box that is no part of the walk: only smaller boxes can be settled.
+                let divided = self.holds_others(level, first + lane);
+                if self.is_empty(rows, &cols)
+                    || divided && level == 0
+                    || !divided && self.settle(lane, rows, &cols)?
+                {
                     continue;
                 }
                 match level {
@@ -152,6 +163,35 @@ impl<'e, 'j> Walk<'e, 'j> {
         }
         leaves.sort_unstable();
         Ok(leaves)
+    }
+    /// Whether a box of y holds leaves that are no part of the walk.
+    fn holds_others(&self, level: usize, at: usize) -> bool {
+        let leaves = LANES.pow(level as u32);
+        self.without.start < (at + 1) * leaves && at * leaves < self.without.end
+    }
+    /// The leaf where the best of a block of rows are expected: from the top down, the box whose
+    /// bounds allow the best value of root `best.0`, the largest if `best.1`.
+    pub(super) fn best_leaf(&mut self, rows: &Range<usize>, best: (usize, bool)) -> usize {
+        let (root, largest) = best;
+        let hierarchy = self.hierarchy;
+        let groups = rows.start / GROUP..rows.end.div_ceil(GROUP);
+        let (lo, hi) = hull(&hierarchy.groups, groups);
+        // A point in the middle: a hull meets many boxes.
+        let middle: Vec<f64> = lo.iter().zip(&hi).map(|(l, h)| 0.5 * l + 0.5 * h).collect();
+        self.bounds.set_one(Side::X, &middle, &middle, 1);
+        let mut first = 0;
+        for level in (0..hierarchy.tree.levels.len()).rev() {
+            self.set_boxes(level, first);
+            self.bounds.run();
+            let bound = |lane: usize| self.bounds.root(root).lane(lane).falling(largest).lo;
+            let lanes = 0..LANES.min(hierarchy.tree.levels[level].count - first);
+            let found = lanes.min_by(|a, b| bound(*a).total_cmp(&bound(*b)));
+            first += found.unwrap_or(0);
+            if level > 0 {
+                first *= LANES;
+            }
+        }
+        first
     }
     /// Sets the bounds of y: the boxes of a level from `first` on, a lane each.
     pub(super) fn set_boxes(&mut self, level: usize, first: usize) {
@@ -170,11 +210,9 @@ impl<'e, 'j> Walk<'e, 'j> {
         rows: &Range<usize>,
         cols: &Range<usize>,
     ) -> Result<bool> {
-        let accumulators = &self.accumulators;
-        match self
-            .pruner
-            .decide(&self.bounds, lane, |fold| accumulators.worst(fold, rows))
-        {
+        let (accumulators, told) = (&self.accumulators, self.worst);
+        let worst = |fold: usize| told.unwrap_or_else(|| accumulators.worst(fold, rows));
+        match self.pruner.decide(&self.bounds, lane, worst) {
             PruneDecision::Evaluate => return Ok(false),
             PruneDecision::Far => {
                 let pairs = self.hierarchy.job.space.count(rows, cols);

@@ -9,13 +9,13 @@
 //! Groups are as large as the rows of a thread block, and leaves as large as its panels: smaller
 //! boxes would leave fewer pairs, but no block could take them alone.
 
-use super::hierarchy::{GROUP, Hierarchy, Walk};
+use super::hierarchy::{Hierarchy, Walk};
 use rayon::prelude::*;
 use std::ops::Range;
 use zipfold_core::fold::Tally;
 use zipfold_core::{Job, Result, Side};
 use zipfold_plan::Plan;
-use zipfold_plan::device::open_pairs::{Open, OpenPairs, PANEL, PanelRun};
+use zipfold_plan::device::open_pairs::{Open, OpenPairs, PANEL, PanelRun, Wanted};
 use zipfold_plan::executor::{Folded, Sink, Stop};
 use zipfold_vector::simd::Isa;
 
@@ -44,19 +44,37 @@ impl<'j> SortedRows<'j> {
     /// The runs of the groups of `rows`, and what was settled.
     fn turn(
         &self,
-        rows: Range<usize>,
-        cols: &Range<usize>,
+        [rows, cols]: [&Range<usize>; 2],
         group: usize,
+        wanted: Wanted<'_>,
         sink: &dyn Sink,
     ) -> Result<Open> {
-        let mut walk = self.walk(&rows, sink);
+        // Where a device keeps the best of a row, the host keeps nothing.
+        let kept = match wanted {
+            Wanted::Open => rows.clone(),
+            Wanted::Near | Wanted::Rest(_) => 0..0,
+        };
+        let mut walk = self.walk(&kept, sink);
         walk.cols = cols.clone();
         let (mut runs, mut pairs) = (Vec::<PanelRun>::new(), 0);
-        for first in rows.clone().step_by(group) {
+        for (at, first) in rows.clone().step_by(group).enumerate() {
             let mine = first..(first + group).min(rows.end);
+            let leaves = match wanted {
+                Wanted::Open => walk.leaves(&mine)?,
+                Wanted::Near => self.near(&mut walk, &mine).collect(),
+                Wanted::Rest(worst) => {
+                    let near = self.near(&mut walk, &mine);
+                    walk.worst = Some(worst[at]);
+                    walk.without = near;
+                    walk.leaves(&mine)?
+                }
+            };
             let begun = runs.len();
-            for leaf in walk.leaves(&mine)? {
+            for leaf in leaves {
                 let panel = walk.columns(0, leaf);
+                if walk.is_empty(&mine, &panel) {
+                    continue;
+                }
                 pairs += self.hierarchy.job.space.count(&mine, &panel);
                 let (from, to) = (panel.start as u32, panel.end as u32);
                 match runs[begun..].last_mut() {
@@ -76,6 +94,26 @@ impl<'j> SortedRows<'j> {
             pairs,
             settled,
         })
+    }
+    /// Leaves of y near a group of rows that hold the best of them several times over.
+    fn near(&self, walk: &mut Walk<'_, '_>, rows: &Range<usize>) -> Range<usize> {
+        let job = self.hierarchy.job;
+        let best = job.folds[0].best();
+        let (k, best) = best.map_or((0, (0, false)), |b| (b.k, (b.root, b.largest)));
+        let spare = 1 + k.div_ceil(PANEL);
+        let middle = match (&job.y, best.1) {
+            // Near rows follow one another, and they are the same on both sides.
+            (None, false) => rows.start / PANEL..rows.end.div_ceil(PANEL),
+            _ => {
+                let leaf = walk.best_leaf(rows, best);
+                leaf..leaf + 1
+            }
+        };
+        // Of the tile, and one at least: the first pass begins the lists of a group.
+        let tile = walk.cols.start / PANEL..walk.cols.end.div_ceil(PANEL);
+        let from = middle.start.saturating_sub(spare);
+        let from = from.clamp(tile.start, tile.end.max(tile.start + 1) - 1);
+        from..(middle.end + spare).clamp(from + 1, tile.end.max(from + 1))
     }
 }
 
@@ -99,25 +137,29 @@ impl OpenPairs for SortedRows<'_> {
     }
     fn open(
         &self,
-        rows: Range<usize>,
-        cols: &Range<usize>,
+        [rows, cols]: [&Range<usize>; 2],
         group: usize,
-        sink: &dyn Sink,
-        stop: Stop<'_>,
+        wanted: Wanted<'_>,
+        (sink, stop): (&dyn Sink, Stop<'_>),
     ) -> Result<Open> {
-        // Bounds of a group are those of whole small boxes.
-        let group = group.next_multiple_of(GROUP);
         let turns: Vec<usize> = rows.clone().step_by(group * TURN).collect();
-        let found = turns.into_par_iter().map(|from| {
+        let found = turns.into_par_iter().enumerate().map(|(at, from)| {
             stop.check()?;
-            let to = (from + group * TURN).min(rows.end);
-            self.turn(from..to, cols, group, sink)
+            let mine = from..(from + group * TURN).min(rows.end);
+            let wanted = match wanted {
+                Wanted::Rest(worst) => Wanted::Rest(&worst[at * TURN..]),
+                other => other,
+            };
+            self.turn([&mine, cols], group, wanted, sink)
         });
         let found = found.collect::<Result<Vec<_>>>()?;
         let mut all = Open {
             runs: vec![],
             pairs: 0,
-            settled: self.empty(&rows),
+            settled: self.empty(match wanted {
+                Wanted::Open => rows,
+                Wanted::Near | Wanted::Rest(_) => &(0..0),
+            }),
         };
         for one in found {
             all.runs.extend(one.runs);

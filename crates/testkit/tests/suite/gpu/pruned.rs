@@ -10,7 +10,7 @@ use zipfold_testkit::Lcg;
 use zipfold_testkit::compare::{difference, same};
 use zipfold_testkit::runner::numbers;
 
-const FOLDS: [&str; 9] = [
+const FOLDS: [&str; 13] = [
     r#"{ kind = "histogram", axes = [{ bins = 20, range = [0.0, 0.2] }] }"#,
     r#"{ kind = "histogram", axes = [{ bins = 3, range = [0.5, 30.0] }], mean = true, closed = "half-open" }"#,
     r#"{ kind = "histogram", axes = [{ bins = 9, range = [0.0, 0.15] }], weights = "w" }"#,
@@ -19,6 +19,10 @@ const FOLDS: [&str; 9] = [
     r#"{ kind = "histogram", axes = [{ bins = 15000, range = [0.0, 0.2] }] }"#,
     r#"{ kind = "join", where = "sum(abs(x - y)) < 0.1" }"#,
     r#"{ kind = "join", where = "max(abs(x - y)) < 0.05 or x[0] * y[0] > 15.9", value = "x[0] + y[0]" }"#,
+    r#"{ kind = "nearest", k = 5 }"#,
+    r#"{ kind = "nearest", k = 40, largest = true }"#,
+    r#"{ kind = "nearest", k = 300 }"#,
+    r#"{ kind = "nearest", k = 1 }"#,
     r#"{ kind = "histogram", axes = [{ bins = 20, range = [0.0, 0.2] }] }, { kind = "join", where = "sum(abs(x - y)) < 0.1" }"#,
 ];
 
@@ -79,7 +83,8 @@ fn devices_sweep_what_bounds_leave_open() {
     let (device, _turn) = device();
     let mut lcg = Lcg::new(4711);
     let (mut asked, mut pruned) = (0, 0);
-    for (at, fold) in FOLDS.iter().cycle().take(90).enumerate().step_by(every(2)) {
+    let asked_of = FOLDS.iter().cycle().take(130).step_by(every(2));
+    for (at, fold) in asked_of.enumerate() {
         let kind = [0, 1, 2, 3, 4, 5, 6, 1, 0, 0][at % 10];
         let Some((problem, job)) = question(&mut lcg, fold, kind, 1 + at % 3) else {
             continue;

@@ -1,0 +1,178 @@
+//! Family *points* over what bounds leave open.
+//!
+//! ```text
+//! for some groups of rows at a time
+//!     the host walks their boxes                                     OpenPairs::open
+//!     the device sweeps the panels that are left, fold by fold       Points::sweep_runs
+//! the nearest of every row:
+//!     the device sweeps a few panels near each group, and tells the worst neighbour of each row
+//!     the host walks the boxes of the others, with the worst of a group as the limit
+//!     the device sweeps what is left into the same lists
+//! ```
+//!
+//! A sweep of the near panels costs some hundred pairs a row, and leaves limits that are near the
+//! final ones: the walk with them opens little that does not hold a neighbour of some row.
+
+use crate::points::{NONE, Points};
+use crate::rows::{Loaded, Rows};
+use crate::runtime::{Device, Memory};
+use rayon::prelude::*;
+use std::ops::Range;
+use zipfold_core::fold::{Kept, Nearest, NearestState, Tally};
+use zipfold_core::{Error, Result};
+use zipfold_plan::Tile;
+use zipfold_plan::device::open_pairs::{Open, OpenPairs, Wanted};
+use zipfold_plan::executor::{Folded, Sink, Stop};
+
+/// Groups of rows whose boxes are walked before their panels are swept: a list of some megabytes.
+const GROUPS_AT_A_TIME: usize = 1 << 13;
+
+/// The sweep of a job whose pairs bounds leave out.
+pub(crate) struct OpenSweep<'e> {
+    pub(crate) device: &'e Device,
+    pub(crate) rows: &'e Rows<'e>,
+    pub(crate) sorted: &'e dyn OpenPairs,
+    /// Rows of a group.
+    pub(crate) group: usize,
+    /// Where room for matches is requested, and whether to stop.
+    pub(crate) room: (&'e dyn Sink, Stop<'e>),
+}
+
+/// Lists of the nearest of consecutive sorted rows, in the memory of a device.
+pub(crate) struct Lists {
+    pub(crate) values: Memory,
+    pub(crate) indices: Memory,
+    /// The worst of each row after the first pass.
+    pub(crate) worst: Memory,
+}
+
+impl OpenSweep<'_> {
+    /// Folds the pairs of `tiles`.
+    ///
+    /// # Errors
+    /// Those of the device and of the sink; `Interrupted` when told to stop.
+    pub(crate) fn run(&self, folds: &[Points<'_>], tiles: &[Tile]) -> Result<Folded> {
+        let mut all = self.sorted.empty(&zipfold_plan::tiles::rows(tiles));
+        self.rows.each(self.device, tiles, &mut |tile, loaded| {
+            for from in tile.rows.clone().step_by(self.step()) {
+                let rows = from..(from + self.step()).min(tile.rows.end);
+                let part = Tile {
+                    rows,
+                    cols: tile.cols.clone(),
+                };
+                match folds {
+                    [points] if points.keeps_nearest().is_some() => {
+                        self.nearest(points, loaded, &part, &mut all)?;
+                    }
+                    _ => self.folds(folds, loaded, &part, &mut all)?,
+                }
+            }
+            Ok(())
+        })?;
+        Ok(all)
+    }
+    /// Rows at a time: whole groups.
+    fn step(&self) -> usize {
+        self.group * GROUPS_AT_A_TIME
+    }
+    fn open(&self, tile: &Tile, wanted: Wanted<'_>) -> Result<Open> {
+        let sides = [&tile.rows, &tile.cols];
+        self.sorted.open(sides, self.group, wanted, self.room)
+    }
+    fn folds(
+        &self,
+        folds: &[Points<'_>],
+        loaded: &Loaded,
+        tile: &Tile,
+        all: &mut Folded,
+    ) -> Result<()> {
+        let open = self.open(tile, Wanted::Open)?;
+        self.sorted.merge(all, open.settled);
+        let runs = (open.runs.as_slice(), self.group);
+        for (at, (points, state)) in folds.iter().zip(&mut all.states).enumerate() {
+            let rows = (loaded, self.sorted);
+            let seen = points.sweep_runs(self.device, rows, tile, runs, state)?;
+            let first = [all.tally.first_nan, seen.first_nan];
+            all.tally.first_nan = first.into_iter().flatten().min();
+            // Each fold leaves out the same pairs.
+            if at == 0 {
+                swept(&mut all.tally, open.pairs, &seen)?;
+            }
+        }
+        Ok(())
+    }
+    fn nearest(
+        &self,
+        points: &Points<'_>,
+        loaded: &Loaded,
+        tile: &Tile,
+        all: &mut Folded,
+    ) -> Result<()> {
+        let fold = points.keeps_nearest();
+        let fold = fold.ok_or_else(|| Error::internal("neighbours of another fold"))?;
+        let count = tile.rows.len();
+        let lists = Lists {
+            values: self.device.allocate(count * fold.k * 8)?,
+            indices: self.device.allocate(count * fold.k * 4)?,
+            worst: self.device.allocate(count * 8)?,
+        };
+        let rows = (loaded, self.sorted);
+        let mut sweep = |wanted: Wanted<'_>, pass: usize| {
+            let open = self.open(tile, wanted)?;
+            let runs = (open.runs.as_slice(), self.group);
+            let seen = points.sweep_lists(self.device, rows, tile, runs, (&lists, pass))?;
+            let first = [
+                all.tally.first_nan,
+                seen.first_nan,
+                open.settled.tally.first_nan,
+            ];
+            swept(&mut all.tally, open.pairs, &seen)?;
+            all.tally.merge(&open.settled.tally);
+            all.tally.first_nan = first.into_iter().flatten().min();
+            Ok::<_, Error>(())
+        };
+        sweep(Wanted::Near, 1)?;
+        let mut worst = vec![0f64; count];
+        self.device.read(&lists.worst, &mut worst)?;
+        let of_group = |rows: &[f64]| rows.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let worst: Vec<f64> = worst.par_chunks(self.group).map(of_group).collect();
+        sweep(Wanted::Rest(&worst), 2)?;
+        let found = self.found(&fold, &lists, &tile.rows)?;
+        for state in &mut all.states {
+            if let Some(state) = NearestState::within_mut(state) {
+                state.take(&fold, found);
+                return Ok(());
+            }
+        }
+        Err(Error::internal("neighbours of another fold"))
+    }
+    /// The lists of all rows, in order.
+    fn found(&self, fold: &Nearest, lists: &Lists, rows: &Range<usize>) -> Result<NearestState> {
+        let (n, k) = (rows.len(), fold.k);
+        let (mut values, mut indices) = (vec![0f64; n * k], vec![0u32; n * k]);
+        self.device.read(&lists.values, &mut values)?;
+        self.device.read(&lists.indices, &mut indices)?;
+        let list = |row: usize| {
+            let places = (0..k).map(|place| place * n + row);
+            let some = places.filter(|at| indices[*at] != NONE);
+            let mut list: Vec<_> = some
+                .map(|at| (values[at], u64::from(indices[at])))
+                .collect();
+            // A heap has no order.
+            list.sort_unstable_by(zipfold_core::fold::nearest::order);
+            list
+        };
+        let found: Vec<_> = (0..n).into_par_iter().map(list).collect();
+        Ok(NearestState::of_rows(rows.start, found))
+    }
+}
+
+/// Adds `pairs` that a device swept, of which it left out what it has `seen`.
+fn swept(tally: &mut Tally, pairs: u64, seen: &Tally) -> Result<()> {
+    tally.beyond_cutoff += seen.beyond_cutoff;
+    tally.nan += seen.nan;
+    let counted = pairs.checked_sub(seen.beyond_cutoff + seen.nan);
+    tally.counted += counted
+        .ok_or_else(|| Error::internal("more pairs beyond the cut-off or NaN than were swept"))?;
+    Ok(())
+}
