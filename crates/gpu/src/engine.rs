@@ -28,7 +28,7 @@ use std::sync::{Arc, Mutex};
 use zipfold_core::fold::BLOCK;
 use zipfold_core::{Blame, Error, Job, Opt, Precision, Result};
 use zipfold_plan::device::matrix::{self, Matrix};
-use zipfold_plan::device::open_pairs::OpenPairs;
+use zipfold_plan::device::open_pairs::LazyPairs;
 use zipfold_plan::device::sweeps::PairTiles;
 use zipfold_plan::device::{self, Blocks, DeviceWork, Facts, OnDevice, Runtime};
 use zipfold_plan::executor::{Executor, Folded, Nowhere, Sink, Stop};
@@ -43,7 +43,7 @@ pub struct Engine<'j> {
     rows: Rows<'j>,
     family: Family<'j>,
     /// The rows in an order of their own, and those of a group, where bounds leave out pairs.
-    sorted: Option<(Arc<dyn OpenPairs + 'j>, usize)>,
+    sorted: Option<(Arc<LazyPairs<'j>>, usize)>,
     /// One user at a time: kernels share memory for their results.
     turn: Mutex<()>,
 }
@@ -55,6 +55,42 @@ enum Family<'j> {
     Points(Vec<Points<'j>>),
     /// The device computes so many numbers a pair, the host folds.
     Values(Kernel, usize),
+}
+
+impl<'j> Family<'j> {
+    /// Compiles the kernels of `work`.
+    fn compile(
+        job: &'j Job,
+        work: &DeviceWork,
+        (precision, rows): (Precision, Residency),
+        device: &Device,
+    ) -> Result<Self> {
+        Ok(match work {
+            DeviceWork::Matrix(work) => {
+                Family::Dense(Box::new(Dense::load(job, work, precision, rows, device)?))
+            }
+            DeviceWork::Sweeps(folds) => {
+                let parts = device::parts(job).into_iter().zip(folds);
+                let load = |(part, sweeps)| Points::load(part, sweeps, rows, device);
+                Family::Points(parts.map(load).collect::<Result<_>>()?)
+            }
+            DeviceWork::Values => Self::values(job, precision, rows, device)?,
+        })
+    }
+    fn values(job: &Job, precision: Precision, rows: Residency, device: &Device) -> Result<Self> {
+        let low = &job.low;
+        let source = values::source(job, precision, device.facts.runtime, rows);
+        let mut kernels = device.compile(&source, &["zf_values"])?;
+        let kernel = kernels
+            .pop()
+            .ok_or_else(|| Error::internal("no kernel was compiled"))?;
+        Ok(Family::Values(
+            kernel,
+            (0..low.formula.roots.len())
+                .map(|r| low.formula.width(r, low.dim))
+                .sum(),
+        ))
+    }
 }
 
 /// Bytes of values that one launch leaves in device memory for the host to fold.
@@ -70,7 +106,7 @@ impl<'j> Engine<'j> {
         job: &'j Job,
         plan: &Plan,
         (device, at): (Device, usize),
-        sorted: Option<Arc<dyn OpenPairs + 'j>>,
+        sorted: Option<Arc<LazyPairs<'j>>>,
     ) -> Result<Self> {
         if job.space.n.max(job.space.m) >= 1 << 31 {
             let e = Error::request(format!("{} rows", job.space.n.max(job.space.m)))
@@ -102,18 +138,17 @@ impl<'j> Engine<'j> {
         let kinds = kinds(work, precision);
         let block = Blocks::new(job, plan).map(|blocks| blocks.window(at));
         let of = JobRows::new(job, sorted.clone());
-        let held = Rows::load(of.clone(), (*rows, block), &device, kinds)?;
-        let family = match work {
-            DeviceWork::Matrix(work) => {
-                Family::Dense(Box::new(Dense::load(job, work, precision, *rows, &device)?))
-            }
-            DeviceWork::Sweeps(folds) => {
-                let parts = device::parts(job).into_iter().zip(folds);
-                let load = |(part, sweeps)| Points::load(part, sweeps, (*rows, &of), &device);
-                Family::Points(parts.map(load).collect::<Result<_>>()?)
-            }
-            DeviceWork::Values => Self::values(job, precision, *rows, &device)?,
-        };
+        // Kernels are compiled by one thread while the others sort and pack the rows.
+        let (held, family) = rayon::join(
+            || Rows::load(of.clone(), (*rows, block), &device, kinds),
+            || Family::compile(job, work, (precision, *rows), &device),
+        );
+        let (held, mut family) = (held?, family?);
+        if let Family::Points(folds) = &mut family {
+            folds
+                .iter_mut()
+                .try_for_each(|points| points.arrange(&of, &device))?;
+        }
         Ok(Engine {
             job,
             device,
@@ -123,25 +158,6 @@ impl<'j> Engine<'j> {
             sorted: sorted.zip(pruned.map(|pruned| pruned.group)),
             turn: Mutex::new(()),
         })
-    }
-    fn values(
-        job: &Job,
-        precision: Precision,
-        rows: Residency,
-        device: &Device,
-    ) -> Result<Family<'j>> {
-        let low = &job.low;
-        let source = values::source(job, precision, device.facts.runtime, rows);
-        let mut kernels = device.compile(&source, &["zf_values"])?;
-        let kernel = kernels
-            .pop()
-            .ok_or_else(|| Error::internal("no kernel was compiled"))?;
-        Ok(Family::Values(
-            kernel,
-            (0..low.formula.roots.len())
-                .map(|r| low.formula.width(r, low.dim))
-                .sum(),
-        ))
     }
     /// The facts of the device.
     pub fn facts(&self) -> &Facts {
@@ -161,7 +177,7 @@ impl<'j> Engine<'j> {
                     let open = OpenSweep {
                         device: &self.device,
                         rows: &self.rows,
-                        sorted: sorted.as_ref(),
+                        sorted: &****sorted,
                         group: *group,
                         room: (sink, stop),
                     };

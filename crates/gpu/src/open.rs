@@ -28,10 +28,10 @@ use zipfold_plan::executor::{Folded, Sink, Stop};
 const GROUPS_AT_A_TIME: usize = 1 << 13;
 
 /// The sweep of a job whose pairs bounds leave out.
-pub(crate) struct OpenSweep<'e> {
+pub(crate) struct OpenSweep<'e, 'j> {
     pub(crate) device: &'e Device,
-    pub(crate) rows: &'e Rows<'e>,
-    pub(crate) sorted: &'e dyn OpenPairs,
+    pub(crate) rows: &'e Rows<'j>,
+    pub(crate) sorted: &'e (dyn OpenPairs + 'j),
     /// Rows of a group.
     pub(crate) group: usize,
     /// Where room for matches is requested, and whether to stop.
@@ -46,13 +46,33 @@ pub(crate) struct Lists {
     pub(crate) worst: Memory,
 }
 
-impl OpenSweep<'_> {
+/// Memory of the host for lists on their way home: pages that are there already are written at the
+/// speed of the bus.
+#[derive(Default)]
+struct Home {
+    values: Vec<f64>,
+    indices: Vec<u32>,
+}
+
+impl Home {
+    fn values(&mut self, count: usize) -> &mut [f64] {
+        self.values.resize(count.max(self.values.len()), 0.0);
+        &mut self.values[..count]
+    }
+    fn indices(&mut self, count: usize) -> &mut [u32] {
+        self.indices.resize(count.max(self.indices.len()), 0);
+        &mut self.indices[..count]
+    }
+}
+
+impl OpenSweep<'_, '_> {
     /// Folds the pairs of `tiles`.
     ///
     /// # Errors
     /// Those of the device and of the sink; `Interrupted` when told to stop.
     pub(crate) fn run(&self, folds: &[Points<'_>], tiles: &[Tile]) -> Result<Folded> {
         let mut all = self.sorted.empty(&zipfold_plan::tiles::rows(tiles));
+        let mut home = Home::default();
         self.rows.each(self.device, tiles, &mut |tile, loaded| {
             for from in tile.rows.clone().step_by(self.step()) {
                 let rows = from..(from + self.step()).min(tile.rows.end);
@@ -62,7 +82,7 @@ impl OpenSweep<'_> {
                 };
                 match folds {
                     [points] if points.keeps_nearest().is_some() => {
-                        self.nearest(points, loaded, &part, &mut all)?;
+                        self.nearest(points, loaded, &part, (&mut all, &mut home))?;
                     }
                     _ => self.folds(folds, loaded, &part, &mut all)?,
                 }
@@ -106,7 +126,7 @@ impl OpenSweep<'_> {
         points: &Points<'_>,
         loaded: &Loaded,
         tile: &Tile,
-        all: &mut Folded,
+        (all, home): (&mut Folded, &mut Home),
     ) -> Result<()> {
         let fold = points.keeps_nearest();
         let fold = fold.ok_or_else(|| Error::internal("neighbours of another fold"))?;
@@ -132,12 +152,12 @@ impl OpenSweep<'_> {
             Ok::<_, Error>(())
         };
         sweep(Wanted::Near, 1)?;
-        let mut worst = vec![0f64; count];
-        self.device.read(&lists.worst, &mut worst)?;
+        let worst = home.values(count);
+        self.device.read(&lists.worst, worst)?;
         let of_group = |rows: &[f64]| rows.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let worst: Vec<f64> = worst.par_chunks(self.group).map(of_group).collect();
         sweep(Wanted::Rest(&worst), 2)?;
-        let found = self.found(&fold, &lists, &tile.rows)?;
+        let found = self.found(&fold, &lists, &tile.rows, home)?;
         for state in &mut all.states {
             if let Some(state) = NearestState::within_mut(state) {
                 state.take(&fold, found);
@@ -147,11 +167,17 @@ impl OpenSweep<'_> {
         Err(Error::internal("neighbours of another fold"))
     }
     /// The lists of all rows, in order.
-    fn found(&self, fold: &Nearest, lists: &Lists, rows: &Range<usize>) -> Result<NearestState> {
+    fn found(
+        &self,
+        fold: &Nearest,
+        lists: &Lists,
+        rows: &Range<usize>,
+        home: &mut Home,
+    ) -> Result<NearestState> {
         let (n, k) = (rows.len(), fold.k);
-        let (mut values, mut indices) = (vec![0f64; n * k], vec![0u32; n * k]);
-        self.device.read(&lists.values, &mut values)?;
-        self.device.read(&lists.indices, &mut indices)?;
+        self.device.read(&lists.values, home.values(n * k))?;
+        self.device.read(&lists.indices, home.indices(n * k))?;
+        let (values, indices) = (&home.values, &home.indices);
         let list = |row: usize| {
             let places = (0..k).map(|place| place * n + row);
             let some = places.filter(|at| indices[*at] != NONE);

@@ -89,10 +89,9 @@ impl<'j> Points<'j> {
     pub fn load(
         part: Cow<'j, Job>,
         sweeps: &Sweeps,
-        rows: (Residency, &JobRows<'_>),
+        rows: Residency,
         device: &Device,
     ) -> Result<Self> {
-        let (rows, sorted) = rows;
         let job = part.as_ref();
         let names = if sweeps.counts_first {
             &["zf_sweep", "zf_put"][..]
@@ -119,16 +118,7 @@ impl<'j> Points<'j> {
                 shape: *shape,
             });
         }
-        let numbers = Numbers::new(&job.folds[0], &sweeps.passes);
-        let arranged = |weights: &[f64], side: Side| match sorted.order(side) {
-            None => device.upload(weights),
-            Some(order) => {
-                let weights = order.iter().map(|row| weights[*row as usize]);
-                device.upload(&weights.collect::<Vec<_>>())
-            }
-        };
-        let upload = |[x, y]: &[Vec<f64>; 2]| Ok([arranged(x, Side::X)?, arranged(y, Side::Y)?]);
-        let weights = numbers.weights.map(upload).transpose()?;
+        let numbers = Numbers::new(&job.folds[0], &passes);
         let extra = match numbers.single {
             true => {
                 let items: Vec<f32> = numbers.extra.iter().map(|v| *v as f32).collect();
@@ -137,23 +127,40 @@ impl<'j> Points<'j> {
             false => device.upload(&numbers.extra)?,
         };
         let sums = numbers.sums;
-        let nearest = matches!(job.folds[0], Fold::Nearest(_));
-        let tells = |pass: &Pass| pass.shape.listed && (nearest || sweep::tells_nan(&pass.shape));
-        let given = match (sorted.order(Side::X), sorted.order(Side::Y)) {
-            (Some(x), Some(y)) if passes.iter().any(tells) => {
-                Some([device.upload(x)?, device.upload(y)?])
-            }
-            _ => None,
-        };
         Ok(Points {
             sums,
             job: part,
             passes,
             extra,
-            weights,
-            given,
+            weights: None,
+            given: None,
             filtered: sweeps.filter.is_some(),
         })
+    }
+    /// Uploads what kernels read by row: weights, and which rows those of the tiles are.
+    ///
+    /// # Errors
+    /// Those of the device.
+    pub fn arrange(&mut self, rows: &JobRows<'_>, device: &Device) -> Result<()> {
+        let fold = &self.job.folds[0];
+        let arranged = |weights: &[f64], side: Side| match rows.order(side) {
+            None => device.upload(weights),
+            Some(order) => {
+                let weights = order.iter().map(|row| weights[*row as usize]);
+                device.upload(&weights.collect::<Vec<_>>())
+            }
+        };
+        let upload = |[x, y]: &[Vec<f64>; 2]| Ok([arranged(x, Side::X)?, arranged(y, Side::Y)?]);
+        let weights = Numbers::new(fold, &self.passes).weights;
+        self.weights = weights.map(upload).transpose()?;
+        let nearest = matches!(fold, Fold::Nearest(_));
+        let tells = |pass: &Pass| pass.shape.listed && (nearest || sweep::tells_nan(&pass.shape));
+        if let (Some(x), Some(y)) = (rows.order(Side::X), rows.order(Side::Y))
+            && self.passes.iter().any(tells)
+        {
+            self.given = Some([device.upload(x)?, device.upload(y)?]);
+        }
+        Ok(())
     }
     /// Folds the pairs of consecutive `tiles`.
     ///
@@ -378,7 +385,7 @@ struct Numbers<'f> {
 }
 
 impl<'f> Numbers<'f> {
-    fn new(fold: &'f Fold, passes: &[Shape]) -> Self {
+    fn new(fold: &'f Fold, passes: &[Pass]) -> Self {
         match fold {
             Fold::Reduce(f) => {
                 // Zeros up to a whole panel, so that loads of several never end beyond the last.
@@ -386,7 +393,9 @@ impl<'f> Numbers<'f> {
                 extra.resize(extra.len().next_multiple_of(THREADS as usize), 0.0);
                 Numbers {
                     extra,
-                    single: passes.iter().all(|pass| pass.precision == Precision::F32),
+                    single: passes
+                        .iter()
+                        .all(|pass| pass.shape.precision == Precision::F32),
                     ..Numbers::default()
                 }
             }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use zipfold_core::pair::tree::Side;
 use zipfold_core::{Blame, Error, Job, Precision, Result};
 use zipfold_plan::Tile;
-use zipfold_plan::device::open_pairs::OpenPairs;
+use zipfold_plan::device::open_pairs::LazyPairs;
 use zipfold_plan::device::products::{Products, Rounded, Rounding, RowFacts};
 use zipfold_plan::device::rounding::{Ranges, joined, ranges};
 use zipfold_plan::device::{Facts, multiplies};
@@ -31,8 +31,8 @@ pub struct Kinds {
 /// Packed rows in device memory, in one or both precisions, and constant vectors, behind which
 /// stand the first panels of x and of y that are held.
 pub struct Loaded {
-    wide: Option<[Memory; 3]>,
-    narrow: Option<[Memory; 3]>,
+    wide: Option<[Arc<Memory>; 3]>,
+    narrow: Option<[Arc<Memory>; 3]>,
     /// Rows of x and of y, hoisted numbers of both, constants.
     half: Option<[Memory; 5]>,
 }
@@ -42,12 +42,12 @@ pub struct Loaded {
 pub struct JobRows<'j> {
     job: &'j Job,
     /// Sorted, where a device sweeps what bounds leave open.
-    sorted: Option<Arc<dyn OpenPairs + 'j>>,
+    sorted: Option<Arc<LazyPairs<'j>>>,
 }
 
 impl<'j> JobRows<'j> {
     /// The rows of `job`, as given or `sorted`.
-    pub fn new(job: &'j Job, sorted: Option<Arc<dyn OpenPairs + 'j>>) -> Self {
+    pub fn new(job: &'j Job, sorted: Option<Arc<LazyPairs<'j>>>) -> Self {
         JobRows { job, sorted }
     }
     /// Which rows those of `side` are, where that is not the order given.
@@ -98,13 +98,16 @@ impl Loaded {
         let packed = |precision: Precision, layout: Layout| {
             let side = |side: usize| {
                 let panel = layout.size(width(low, side));
-                device.allocate((panels(side) * panel + SLACK) * precision.bytes())
+                let bytes = (panels(side) * panel + SLACK) * precision.bytes();
+                device.allocate(bytes).map(Arc::new)
             };
-            Ok([
-                side(0)?,
-                side(1)?,
-                device.allocate(flat * precision.bytes())?,
-            ])
+            let x = side(0)?;
+            let y = match is_shared(job, rows) {
+                true => x.clone(),
+                false => side(1)?,
+            };
+            let constants = device.allocate(flat * precision.bytes())?;
+            Ok([x, y, Arc::new(constants)])
         };
         let halves = |halves: &Halves| {
             let rows =
@@ -143,6 +146,7 @@ impl Loaded {
         rows: [Range<usize>; 2],
         mark: Option<&Mark>,
     ) -> Result<()> {
+        let shared = is_shared(of.job, &rows);
         let panels = rows.map(|r| r.start / PANEL..r.end.div_ceil(PANEL));
         let low = &of.job.low;
         let mut flat: Vec<f64> = low.constants.iter().flatten().copied().collect();
@@ -155,10 +159,11 @@ impl Loaded {
                 rows: of.side(side),
                 panels,
             };
-            if let (Some(wide), Some(layout)) = (&self.wide, kinds.wide) {
+            let packed = shared && side == Side::Y;
+            if let (Some(wide), Some(layout)) = (&self.wide, kinds.wide.filter(|_| !packed)) {
                 way.pack(&wide[at], layout, |v| v)?;
             }
-            if let Some(narrow) = &self.narrow {
+            if let Some(narrow) = self.narrow.as_ref().filter(|_| !packed) {
                 way.pack(&narrow[at], Layout::Columns, |v| v as f32)?;
             }
             if let (Some(memories), Some(half)) = (&self.half, &kinds.half) {
@@ -168,7 +173,7 @@ impl Loaded {
             }
         }
         let singles = [
-            self.narrow.as_ref().map(|n| &n[2]),
+            self.narrow.as_ref().map(|n| n[2].as_ref()),
             self.half.as_ref().map(|h| &h[4]),
         ];
         for memory in singles.into_iter().flatten() {
@@ -203,10 +208,16 @@ impl Loaded {
             &self.wide
         };
         match held {
-            Some(memories) => Ok(memories.iter().map(Arg::Memory).collect()),
+            Some(memories) => Ok(memories.iter().map(|memory| Arg::Memory(memory)).collect()),
             None => Err(Error::internal("rows that were not loaded")),
         }
     }
+}
+
+/// Whether the rows of x and of y are one table and packed alike, so that one copy serves both.
+fn is_shared(job: &Job, rows: &[Range<usize>; 2]) -> bool {
+    let [x, y] = SIDES.map(|side| job.low.raw_columns(side));
+    job.y.is_none() && rows[0] == rows[1] && x.is_some() && x == y
 }
 
 /// The way of the rows of one side to a device.

@@ -8,12 +8,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use zipfold_core::budget::human_bytes;
 use zipfold_core::fold::Fold;
+use zipfold_core::pair::interval_bounds::Bounds;
 use zipfold_core::{Blame, Error, Job, Opt, Result, Side};
 use zipfold_cpu::pairs::Blocks;
 use zipfold_cpu::pairs::prune::SortedRows;
 use zipfold_gpu as gpu;
 pub use zipfold_gpu::{DeviceSelector, Facts, Runtime, Which, find, list};
-use zipfold_plan::device::open_pairs::OpenPairs;
+use zipfold_plan::device::open_pairs::{LazyPairs, OpenPairs};
 use zipfold_plan::overrides::{Overrides, Residency};
 use zipfold_plan::{Executor, Folded, Plan, Sink, Stop, Strategy, Tile, device};
 
@@ -29,7 +30,7 @@ struct OnDevices<'j, T> {
     left: AtomicUsize,
     host: OnceLock<Box<dyn Executor + 'j>>,
     /// The rows in an order of their own, where bounds leave out pairs.
-    sorted: Option<Arc<dyn OpenPairs + 'j>>,
+    sorted: Option<Arc<LazyPairs<'j>>>,
     job: &'j Job,
     plan: Plan,
     /// Batches that devices have answered.
@@ -348,13 +349,15 @@ pub fn load<'j, T: Blocks>(
 }
 
 /// The rows of `job` in the order of `plan`, where its devices sweep what bounds leave open.
-fn sorted<'j>(job: &'j Job, plan: &Plan) -> Result<Option<Arc<dyn OpenPairs + 'j>>> {
+fn sorted<'j>(job: &'j Job, plan: &Plan) -> Result<Option<Arc<LazyPairs<'j>>>> {
     if plan.device.as_ref().is_none_or(|on| on.pruned.is_none()) {
         return Ok(None);
     }
-    let rows = SortedRows::new(job, plan);
-    let rows = rows.ok_or_else(|| Error::internal("bounds of a formula that has none"))?;
-    Ok(Some(Arc::new(rows)))
+    let bounds = Bounds::new(&job.low, job.periodic_box.as_ref());
+    let bounds = bounds.ok_or_else(|| Error::internal("bounds of a formula that has none"))?;
+    let plan = plan.clone();
+    let sort = move || -> Box<dyn OpenPairs + 'j> { Box::new(SortedRows::new(job, bounds, &plan)) };
+    Ok(Some(Arc::new(LazyPairs::new(Box::new(sort)))))
 }
 
 /// What loading `job` on each of `devices` gives: they compile kernels and pack rows next to each
@@ -363,7 +366,7 @@ fn loaded<'j>(
     job: &'j Job,
     plan: &Plan,
     (devices, pools): (Vec<gpu::Device>, &[rayon::ThreadPool]),
-    sorted: Option<&Arc<dyn OpenPairs + 'j>>,
+    sorted: Option<&Arc<LazyPairs<'j>>>,
 ) -> Vec<Result<gpu::Engine<'j>>> {
     let panicked = || Err(Error::internal("the thread that loads a device panicked"));
     std::thread::scope(|scope| {

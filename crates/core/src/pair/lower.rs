@@ -408,6 +408,20 @@ impl Lowered {
         let mirrored = |of: &[Vec<Id>; 2]| mirror(&self.formula, &of[0], &of[1]);
         mirrored(&self.row_vectors) && mirrored(&self.row_scalars)
     }
+    /// Returns the columns of the table that the hoisted values of `side` are, where they are as
+    /// given.
+    pub fn raw_columns(&self, side: Side) -> Option<Vec<usize>> {
+        let nodes = self.row_vectors[side as usize]
+            .iter()
+            .chain(&self.row_scalars[side as usize]);
+        let columns = nodes.map(|id| match self.formula.node(*id) {
+            Node::Row(s) if *s == side => Some(0..self.dim),
+            Node::At(s, k) if *s == side => Some(*k as usize..*k as usize + 1),
+            _ => None,
+        });
+        let columns = columns.collect::<Option<Vec<_>>>()?;
+        Some(columns.into_iter().flatten().collect())
+    }
     /// Returns what computes the hoisted values of rows of `side`, several rows at a time.
     pub fn hoister(&self, side: Side) -> Hoister<'_> {
         let raw = self.raw_vector(side as usize);

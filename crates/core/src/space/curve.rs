@@ -275,13 +275,17 @@ fn hilbert(x: &mut [u32], bits: u32) -> u64 {
     key
 }
 
-/// Returns the rows in the order of `keys` on `grid`. Threads of the caller may have computed the
-/// keys.
-pub fn order(coordinates: &Coordinates<'_>, grid: &Grid, keys: Vec<u64>) -> Vec<u32> {
-    let mut items: Vec<(u64, u32)> = keys.into_iter().zip(0..).collect();
-    sort(&mut items, grid.length());
-    refine(coordinates, &mut items, 0);
-    items.into_iter().map(|(_, row)| row).collect()
+/// Sorts keys on `grid`, with their rows, by key and row.
+pub fn sort(keys: &mut [(u64, u32)], grid: &Grid) {
+    sort_digits(keys, grid.length());
+}
+
+/// Returns the rows in the order of `keys` on a grid over all, which are sorted by key and row:
+/// rows that share a cell are sorted further. Threads of the caller may have computed and sorted
+/// the keys.
+pub fn order(coordinates: &Coordinates<'_>, mut keys: Vec<(u64, u32)>) -> Vec<u32> {
+    refine(coordinates, &mut keys, 0);
+    keys.into_iter().map(|(_, row)| row).collect()
 }
 
 /// Returns the rows in the order of the curve.
@@ -289,10 +293,11 @@ pub fn order_of(coordinates: &Coordinates<'_>) -> Vec<u32> {
     match coordinates.whole() {
         None => (0..coordinates.rows() as u32).collect(),
         Some(grid) => {
-            let keys = (0..coordinates.rows() as u32)
-                .map(|r| grid.key(coordinates.row(r)))
-                .collect();
-            order(coordinates, &grid, keys)
+            let rows = 0..coordinates.rows() as u32;
+            let mut keys: Vec<(u64, u32)> =
+                rows.map(|r| (grid.key(coordinates.row(r)), r)).collect();
+            sort(&mut keys, &grid);
+            order(coordinates, keys)
         }
     }
 }
@@ -314,7 +319,7 @@ fn refine(coordinates: &Coordinates<'_>, items: &mut [(u64, u32)], depth: usize)
             alike
                 .iter_mut()
                 .for_each(|item| item.0 = grid.key(coordinates.row(item.1)));
-            sort(alike, grid.length());
+            sort_digits(alike, grid.length());
             refine(coordinates, alike, depth + 1);
         }
     }
@@ -323,7 +328,7 @@ fn refine(coordinates: &Coordinates<'_>, items: &mut [(u64, u32)], depth: usize)
 /// Sorts by key, ties by row: a radix sort from the low digit up, which is stable, over the low
 /// `bits` of the keys. Short lists are sorted by comparison, since clearing 2048 counters would
 /// take longer.
-fn sort(items: &mut [(u64, u32)], bits: u32) {
+fn sort_digits(items: &mut [(u64, u32)], bits: u32) {
     if items.len() < 1 << DIGIT {
         items.sort_unstable();
         return;

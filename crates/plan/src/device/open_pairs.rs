@@ -18,6 +18,7 @@ use crate::overrides::{Overrides, Pruning};
 use crate::prune::{self, Mode, Prune};
 use crate::swept::Swept;
 use std::ops::Range;
+use std::sync::LazyLock;
 use zipfold_core::pair::interval_bounds::Bounds;
 use zipfold_core::{Job, Message, Result, Side};
 
@@ -79,6 +80,10 @@ pub trait OpenPairs: Send + Sync {
         room: (&dyn Sink, Stop<'_>),
     ) -> Result<Open>;
 }
+
+/// Rows in an order of their own that the first who wants them sorts; kernels are compiled meanwhile.
+pub type LazyPairs<'j> =
+    LazyLock<Box<dyn OpenPairs + 'j>, Box<dyn FnOnce() -> Box<dyn OpenPairs + 'j> + Send + 'j>>;
 
 /// Rows of x that meet the same panels, where a device sweeps what bounds leave open.
 #[derive(Clone, Copy, Debug, PartialEq)]

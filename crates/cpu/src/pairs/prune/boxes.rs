@@ -12,6 +12,7 @@ use crate::pairs::rows::Rows;
 use crate::pairs::vm::Vm;
 use std::sync::Arc;
 use zipfold_core::fold::{BLOCK, Fold};
+use zipfold_core::pair::interval_bounds::Bounds;
 use zipfold_core::pair::lower::Lowered;
 use zipfold_core::{Job, Side};
 use zipfold_plan::executor::Declined;
@@ -53,6 +54,8 @@ impl<'j> Boxes<'j> {
     /// Sorts and boxes the rows of `job`, whose pairs `evaluator` computes.
     pub fn load(job: &'j Job, plan: &Plan, evaluator: Evaluator) -> Result<Self, Declined> {
         let low = &job.low;
+        let bounds =
+            Bounds::new(low, job.periodic_box.as_ref()).ok_or("the formula has no bounds")?;
         let by_points = evaluator == Evaluator::Points;
         if by_points && !Distances::applies(job) {
             return Err(NOT_FINITE);
@@ -80,7 +83,7 @@ impl<'j> Boxes<'j> {
             )
         };
         let (hierarchy, ((rows, points), panels)) =
-            Hierarchy::new(job, plan, leaf, pack).ok_or("the formula has no bounds")?;
+            Hierarchy::new((job, bounds), plan.prune, leaf, pack);
         let [of_x, of_y] = [Side::X, Side::Y].map(|side| hierarchy.orders.by_side(side));
         let distances = match by_points {
             true => Some(Distances::arranged(job, of_x, of_y).ok_or(NOT_FINITE)?),

@@ -13,7 +13,7 @@ use zipfold_core::fold::{Tally, Whole};
 use zipfold_core::pair::interval_bounds::{Bounds, LANES};
 use zipfold_core::{Domain, Job, Result, Side, Space};
 use zipfold_plan::executor::{Folded, Sink};
-use zipfold_plan::{Plan, prune};
+use zipfold_plan::prune::{self, Prune};
 use zipfold_vector::simd::Isa;
 
 /// Rows of x in a group: its rows are the lanes of one evaluation of bounds.
@@ -37,15 +37,14 @@ pub(super) struct Hierarchy<'j> {
 }
 
 impl<'j> Hierarchy<'j> {
-    /// Boxes the rows of `job`, `leaf` rows of y in a leaf; none where the formula has no bounds.
-    /// Hands the sorted rows to `pack` meanwhile.
+    /// Boxes the rows of `job`, whose formula has these `bounds`, `leaf` rows of y in a leaf. Hands
+    /// the sorted rows to `pack` meanwhile.
     pub(super) fn new<R: Send>(
-        job: &'j Job,
-        plan: &Plan,
+        (job, bounds): (&'j Job, Bounds<'j>),
+        prune: Prune,
         leaf: usize,
         pack: impl FnOnce(&Sorted) -> R + Send,
-    ) -> Option<(Self, R)> {
-        let bounds = Bounds::new(&job.low, job.periodic_box.as_ref())?;
+    ) -> (Self, R) {
         let sorted = Sorted::new(job);
         let [of_x, of_y] = [Side::X, Side::Y].map(|side| sorted.orders.by_side(side));
         let boxes = || {
@@ -55,7 +54,7 @@ impl<'j> Hierarchy<'j> {
             )
         };
         let ((groups, tree), packed) = rayon::join(boxes, || pack(&sorted));
-        let space = prune::walked(job, plan.prune);
+        let space = prune::walked(job, prune);
         let hierarchy = Hierarchy {
             job,
             bounds,
@@ -66,7 +65,7 @@ impl<'j> Hierarchy<'j> {
             tree,
             limits: Limits::new(&job.folds),
         };
-        Some((hierarchy, packed))
+        (hierarchy, packed)
     }
 }
 

@@ -13,6 +13,7 @@ use super::hierarchy::{Hierarchy, Walk};
 use rayon::prelude::*;
 use std::ops::Range;
 use zipfold_core::fold::Tally;
+use zipfold_core::pair::interval_bounds::Bounds;
 use zipfold_core::{Job, Result, Side};
 use zipfold_plan::Plan;
 use zipfold_plan::device::open_pairs::{Open, OpenPairs, PANEL, PanelRun, Wanted};
@@ -30,13 +31,13 @@ pub struct SortedRows<'j> {
 }
 
 impl<'j> SortedRows<'j> {
-    /// Sorts and boxes the rows of `job`; none where its formula has no bounds.
-    pub fn new(job: &'j Job, plan: &Plan) -> Option<Self> {
-        let (hierarchy, ()) = Hierarchy::new(job, plan, PANEL, |_| ())?;
-        Some(SortedRows {
+    /// Sorts and boxes the rows of `job`, whose formula has these `bounds`, for `plan`.
+    pub fn new(job: &'j Job, bounds: Bounds<'j>, plan: &Plan) -> Self {
+        let (hierarchy, ()) = Hierarchy::new((job, bounds), plan.prune, PANEL, |_| ());
+        SortedRows {
             hierarchy,
             isa: crate::pairs::reductions::isa(plan.isa),
-        })
+        }
     }
     fn walk<'e>(&'e self, rows: &Range<usize>, sink: &'e dyn Sink) -> Walk<'e, 'j> {
         Walk::new(&self.hierarchy, self.isa, rows.clone(), sink)

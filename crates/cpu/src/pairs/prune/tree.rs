@@ -3,13 +3,15 @@
 use rayon::prelude::*;
 use zipfold_core::pair::interval_bounds::{Bounds, LANES, hoisted_into};
 use zipfold_core::pair::lower::Lowered;
-use zipfold_core::pair::tree::Node;
 use zipfold_core::space::curve::{self, Coordinates};
 use zipfold_core::{Side, Table};
 use zipfold_vector::memory::Block;
 
 /// Rows that one thread hoists at a time.
 const CHUNK: usize = 2048;
+
+/// Threads from which on a sort by comparison, which they share, is faster than one by digits.
+const SORTERS: usize = 4;
 
 /// Hoisted values of all rows of a side: `width` numbers each, row-major.
 #[derive(Debug)]
@@ -25,7 +27,7 @@ impl Hoisted {
     pub(super) fn new(low: &Lowered, table: &Table, side: Side) -> Hoisted {
         let width = Bounds::coordinates(low, side);
         let mut values = Block::zeros(table.rows() * width);
-        if let Some(columns) = raw_columns(low, side) {
+        if let Some(columns) = low.raw_columns(side) {
             values
                 .par_chunks_mut((CHUNK * width).max(1))
                 .enumerate()
@@ -78,35 +80,26 @@ impl Hoisted {
             None => (0..coordinates.rows() as u32).collect(),
             Some(grid) => {
                 let rows = self.values.par_chunks_exact(self.width).with_min_len(CHUNK);
-                let keys = rows.map(|row| grid.key(row)).collect();
-                curve::order(&coordinates, &grid, keys)
+                let mut places: Vec<(u64, u32)> =
+                    rows.map(|row| grid.key(row)).zip(0..self.rows()).collect();
+                // By key, ties by row: the one order that there is, whoever sorts.
+                if rayon::current_num_threads() >= SORTERS {
+                    places.par_sort_unstable();
+                } else {
+                    curve::sort(&mut places, &grid);
+                }
+                curve::order(&coordinates, places)
             }
         }
+    }
+    fn rows(&self) -> u32 {
+        (self.values.len() / self.width.max(1)) as u32
     }
     /// The row `order[row]`, or none behind the last.
     pub(super) fn row(&self, order: &[u32], row: usize) -> Option<&[f64]> {
         let at = *order.get(row)? as usize;
         Some(&self.values[at * self.width..][..self.width])
     }
-}
-
-/// The columns of the table that the hoisted values of a side are, where they are as given.
-fn raw_columns(low: &Lowered, side: Side) -> Option<Vec<usize>> {
-    let nodes = low.row_vectors[side as usize]
-        .iter()
-        .chain(&low.row_scalars[side as usize]);
-    let columns = nodes.map(|id| match low.formula.node(*id) {
-        Node::Row(s) if *s == side => Some(0..low.dim),
-        Node::At(s, k) if *s == side => Some(*k as usize..*k as usize + 1),
-        _ => None,
-    });
-    Some(
-        columns
-            .collect::<Option<Vec<_>>>()?
-            .into_iter()
-            .flatten()
-            .collect(),
-    )
 }
 
 /// Boxes over runs of rows or of smaller boxes: hoisted value c of box b lies between
@@ -143,13 +136,28 @@ impl Level {
     }
     /// The boxes of `size` rows each, in `order`.
     pub(super) fn over_rows(hoisted: &Hoisted, order: &[u32], size: usize) -> Level {
-        let mut level = Level::new(order.len().div_ceil(size), hoisted.width);
-        for row in 0..order.len() {
-            let Some(values) = hoisted.row(order, row) else {
-                continue;
-            };
-            for (c, v) in values.iter().enumerate() {
-                level.widen(c * level.stride + row / size, *v, *v);
+        let width = hoisted.width;
+        let mut level = Level::new(order.len().div_ceil(size), width);
+        // Threads box some rows each, box by box; levels lie number by number.
+        let step = CHUNK.div_ceil(size) * size;
+        let parts = order.par_chunks(step).map(|rows| {
+            let mut part = Level::new(rows.len().div_ceil(size), width);
+            for row in 0..rows.len() {
+                let Some(values) = hoisted.row(rows, row) else {
+                    continue;
+                };
+                for (c, v) in values.iter().enumerate() {
+                    part.widen(c * part.stride + row / size, *v, *v);
+                }
+            }
+            part
+        });
+        let parts: Vec<Level> = parts.collect();
+        for (part, first) in parts.iter().zip((0..).step_by(step / size)) {
+            for c in 0..width {
+                let (to, from) = (c * level.stride + first, c * part.stride);
+                level.lo[to..to + part.count].copy_from_slice(&part.lo[from..from + part.count]);
+                level.hi[to..to + part.count].copy_from_slice(&part.hi[from..from + part.count]);
             }
         }
         level
