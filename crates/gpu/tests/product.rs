@@ -265,11 +265,10 @@ fn tiles_of_threads_have_the_entries_of_the_host() {
     for precision in [Precision::F64, Precision::F32] {
         // As few multiprocessors as make tiles worthwhile for small joins.
         let (contractor, facts, within) = choosing_for(2, precision);
-        let link = Contractor::link(&facts, precision);
         for round in 0..40 {
             let shape = random_functions(&mut random, 2 + round % 4);
             let tables = tables(&mut random, &shape);
-            let [tall, wide] = predicted(&shape, precision, &facts, &link).tile;
+            let [tall, wide] = predicted(&shape, precision, &facts).tile;
             rounds += 1;
             tiled += usize::from(tall * wide > 1);
             for (fold, mode) in [(Fold::Sum, Mode::Sum), (Fold::Max, Mode::Max)] {
@@ -290,7 +289,6 @@ fn rows_in_shared_memory_give_the_entries_of_the_host() {
     for precision in [Precision::F64, Precision::F32] {
         // One multiprocessor: tiles pay for small joins, and thread blocks take several tiles.
         let (contractor, facts, within) = choosing_for(1, precision);
-        let link = Contractor::link(&facts, precision);
         for round in 0..18 {
             // Summed, neither, rows, columns; the folded index is longer than a piece in some.
             let depth = [9, 1, 150][round % 3];
@@ -308,7 +306,7 @@ fn rows_in_shared_memory_give_the_entries_of_the_host() {
             let shape = Shape::new(scopes, &[1, 2, 3], &[0, 1, 2, 3], &cards);
             let tables = tables(&mut random, &shape);
             rounds += 1;
-            let form = predicted(&shape, precision, &facts, &link).form;
+            let form = predicted(&shape, precision, &facts).form;
             staged += usize::from(form == JoinForm::Staged);
             for (fold, mode) in [(Fold::Sum, Mode::Sum), (Fold::Max, Mode::Max)] {
                 let got = remotely(&contractor, precision, &shape, &tables, fold);
@@ -464,6 +462,7 @@ fn pages_and_segments_give_the_entries_of_the_host() {
             waits: [0.0; 3],
         };
         let bucket = Bucket {
+            seconds: 0.0,
             plan: Paged::new(&shape.bucket(), &unit, knapsacks[round % 3]),
             mode,
             precision: Precision::F64,
