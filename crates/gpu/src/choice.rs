@@ -26,8 +26,9 @@ const NAMED_CLOCK: f64 = 1.98e9;
 
 /// Kernels chosen in this process, which a plan asks for several times: a choice looks at hundreds of
 /// candidates.
-static CHOSEN: LazyLock<Mutex<HashMap<(Shape, Precision, usize), KernelChoice>>> =
-    LazyLock::new(Mutex::default);
+static CHOSEN: LazyLock<Mutex<HashMap<ChoiceKey, KernelChoice>>> = LazyLock::new(Mutex::default);
+/// What decides a choice: the join, the type, and the multiprocessors.
+type ChoiceKey = (Shape, Precision, usize);
 /// Most of them.
 const MOST_CHOSEN: usize = 1 << 12;
 
@@ -237,7 +238,7 @@ pub fn predicted(shape: &Shape, precision: Precision, facts: &Facts) -> Predicte
     }
 }
 
-/// Seconds that a host takes for one join of several in a row, beside the start of its kernel.
+/// Seconds that a host takes for one join of several in a row, in addition to the start of its kernel.
 const IN_A_ROW: f64 = 2e-6;
 
 /// `plan` with joins fused where the device takes less time so: `seconds` of the kernel for the join

@@ -462,8 +462,7 @@ impl Remote for Contractor {
             }
         };
         let codes: Vec<Option<Code>> = shapes.par_iter().map(code).collect::<Result<_>>()?;
-        let ends = [Code::Ends, Code::Scale].into_iter();
-        let codes = codes.into_iter().flatten().chain(ends);
+        let codes = codes.into_iter().flatten();
         self.compile_all(&codes.collect::<Vec<_>>())
     }
     fn exponentials(&self, logs: &Numbers, shift: f64) -> Result<Numbers> {

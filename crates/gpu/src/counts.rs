@@ -3,13 +3,13 @@
 //!
 //! ```text
 //! count(kernel, join):
-//!     thread blocks, and those that a multiprocessor has room for
+//!     thread blocks, and how many a multiprocessor has room for
 //!     of one thread block, by warps: products, reads, numbers put in shared memory, stores
 //!     lines that the reads of a warp touch, sectors that its stores do      cover.rs, by strides
 //!     sectors that the block fetches: those it touches, each once if they fit its cache
 //!     rounds of reads that wait for the ones before
-//!     of all blocks: what those that run at a time fetch together, so that large tables count
-//!         again for each crowd of blocks
+//!     of all blocks: what a crowd fetches together that runs at a time, so that large tables
+//!         count again for each crowd
 //! ```
 
 use crate::choice::JoinForm;
@@ -41,7 +41,7 @@ const REGISTERS: usize = 65_536;
 pub(crate) struct Counts {
     pub form: JoinForm,
     pub precision: Precision,
-    /// Thread blocks, and those that a multiprocessor has room for.
+    /// Thread blocks, and how many a multiprocessor has room for.
     pub blocks: f64,
     pub resident: f64,
     /// Of one thread block, each of a whole warp: multiply-adds and products.
@@ -64,7 +64,7 @@ pub(crate) struct Counts {
     pub touched: f64,
     /// Rounds of reads: at the start, of numbers for shared memory, of steps.
     pub waits: [f64; 3],
-    /// Bytes of all tables, of the result with its parts, and those that crowds of blocks fetch.
+    /// Bytes of all tables, of the result with its parts, and what crowds of blocks fetch.
     pub inputs: f64,
     pub out: f64,
     pub crowds: f64,
@@ -96,7 +96,7 @@ impl<'s> Join<'s> {
             summed,
         }
     }
-    /// Entries of a piece of so many bytes.
+    /// Entries of a piece of `bytes`.
     fn entries_in(&self, bytes: usize) -> usize {
         bytes / self.precision.bytes()
     }
@@ -180,7 +180,7 @@ fn crowd(blocks: f64, running: f64, bytes: f64) -> f64 {
 }
 
 impl Counts {
-    /// Those of a kernel with tiles of a thread, the folded index in so many parts.
+    /// Those of a kernel with tiles of a thread, the folded index in `parts`.
     pub(crate) fn of_visit(
         visit: Visit,
         shape: &Shape,
@@ -218,7 +218,7 @@ impl<'a, 's> Lanes<'a, 's> {
             counts: visit.counts(join.shape.inputs).map(|n| n as f64),
         }
     }
-    /// What so many threads side by side cover with their first rows and columns, or with all of
+    /// What `threads` side by side cover with their first rows and columns, or with all of
     /// them.
     fn cover(&self, threads: usize, whole: bool) -> Cover<'s> {
         let [row_tiles, column_tiles, others] = self.tiles;
@@ -307,7 +307,7 @@ impl<'a, 's> Lanes<'a, 's> {
     fn issued_alone(&self, counts: &mut Counts, steps: f64) {
         let (tall, wide) = (self.visit.tall as f64, self.visit.wide as f64);
         let [once, by_row, by_column, both] = self.counts;
-        // The first factor of a row is no product, unless there is one before.
+        // The first factor of a row makes a product only where there is one before.
         let first = if once > 0.0 { 0.0 } else { 1.0 };
         let products = tall * wide * (1.0 + both)
             + tall * (by_row - first).max(0.0)
@@ -366,7 +366,7 @@ impl<'a, 's> Lanes<'a, 's> {
         let products = tall * wide * (1.0 + both) + wide * (by_column - 1.0).max(0.0);
         counts.products = BLOCK * steps * products;
         let [_, column_tiles, others] = self.tiles;
-        // Configurations of the other digits that so many lanes have.
+        // Configurations of the other digits that some lanes have.
         let spanned = |lanes: usize| (lanes as f64 / column_tiles as f64 + 1.0).min(others as f64);
         let vectors = tall * self.join.precision.bytes() as f64 / 16.0;
         counts.held = BLOCK * steps * vectors * (spanned(WARP) / 2.0).max(1.0);
@@ -375,8 +375,8 @@ impl<'a, 's> Lanes<'a, 's> {
         counts.stores = BLOCK * tall * wide * shared.turns as f64;
         let pieces = range.div_ceil(shared.piece) as f64;
         let each = (filled / pieces / (4 * THREADS) as f64).ceil().max(1.0);
-        // Four steps read together; those that are left read one after another.
-        let reads = shared.turns * (range / 4 + range % 4);
+        // Four steps read together.
+        let reads = shared.turns * range.div_ceil(4);
         counts.waits = [1.0, pieces * each, reads as f64];
     }
 }
@@ -457,7 +457,7 @@ impl<'s> Roles<'s> {
         (tile, whole, range): (Tile, [usize; 2], usize),
     ) {
         let (a, b) = if self.swapped { (1, 0) } else { (0, 1) };
-        let turns = (range.next_multiple_of(tile.step) / tile.step) as f64;
+        let turns = range.div_ceil(tile.step) as f64;
         for (side, (f, lines)) in [(a, &self.rows), (b, &self.columns)]
             .into_iter()
             .enumerate()
@@ -479,7 +479,7 @@ impl<'s> Roles<'s> {
 }
 
 impl<'s> Roles<'s> {
-    /// What so many thread blocks side by side cover of the result, and how many those are.
+    /// What some thread blocks side by side cover of the result, and how many blocks that is.
     fn crowd(&self, tile: Tile, blocks: f64) -> (Cover<'s>, f64) {
         let [rows, columns, _] = self.sizes();
         let down = rows.div_ceil(tile.rows) as f64;
@@ -540,7 +540,7 @@ impl Counts {
 
 impl Bucket {
     /// Products, numbers in shared memory, stores, divisions and waits of a block whose pages have
-    /// so many digits, and the blocks that a multiprocessor has room for.
+    /// `digits`, and the blocks that a multiprocessor has room for.
     fn issued(&self, counts: &mut Counts, digits: usize, depth: f64) {
         let plan = &self.plan;
         let threads = plan.threads as f64;

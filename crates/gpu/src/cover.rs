@@ -8,7 +8,7 @@ use zipfold_product::cpu::shape::Digit;
 pub(crate) struct Cover<'s>(Vec<(&'s Digit, usize)>);
 
 impl<'s> Cover<'s> {
-    /// So many configurations side by side of `digits`, slowest first.
+    /// Configurations side by side of `digits`, slowest first.
     pub(crate) fn of_run(digits: &[&'s Digit], configurations: usize) -> Self {
         let mut left = configurations.max(1);
         let take = |digit: &&'s Digit| {
@@ -22,7 +22,7 @@ impl<'s> Cover<'s> {
     pub(crate) fn of_all(digits: &[&'s Digit]) -> Self {
         Cover(digits.iter().map(|d| (*d, d.card)).collect())
     }
-    /// The same so many times at places as far apart as the digits allow: a thread takes columns
+    /// The same `times` at places as far apart as the digits allow: a thread takes columns
     /// that are apart.
     pub(crate) fn widened(mut self, times: usize) -> Self {
         let mut left = times;
@@ -92,7 +92,7 @@ mod tests {
                 let held = random.below(3) > 0;
                 digits.push(digit(card, if held { stride } else { 0 }));
                 stride *= if held { card } else { 1 };
-                // A digit of the table that stands still.
+                // A gap, as of digits whose values are given.
                 stride *= 1 + random.below(3);
             }
             digits.reverse();
@@ -131,6 +131,7 @@ mod tests {
         // The first 16 side by side, and the same with the rest of the slower digits.
         let some = Cover::of_run(&digits, 16);
         assert_eq!(some.pieces(8, &stride), 2.0);
-        assert_eq!(some.widened(6).pieces(8, &stride), 12.0);
+        // Six times as many: three along the slowest digit, two along the digit without a stride.
+        assert_eq!(some.widened(6).pieces(8, &stride), 6.0);
     }
 }

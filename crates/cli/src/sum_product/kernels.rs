@@ -149,7 +149,7 @@ impl There {
     }
 }
 
-/// What was measured: the shape, and each kernel with its microseconds, but for those that take much
+/// What was measured: the shape, and each kernel with its microseconds, without kernels that take much
 /// longer than the best.
 fn row(what: &str, shape: &Shape, trials: &[Trial]) -> Result<Row> {
     let least = |of: &dyn Fn(&Trial) -> f64| trials.iter().min_by(|a, b| of(a).total_cmp(&of(b)));
