@@ -319,7 +319,7 @@ impl Contractor {
         self.paged.keep(shape, whole, folding, made.clone());
         Ok(made)
     }
-    fn run_paged(
+    pub(crate) fn run_paged(
         &self,
         paged: &Contraction,
         inputs: &[&Block],

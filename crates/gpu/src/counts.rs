@@ -12,8 +12,8 @@
 //!         count again for each crowd
 //! ```
 
-use crate::choice::JoinForm;
 use crate::cover::Cover;
+use crate::form::JoinForm;
 use crate::paged::Bucket;
 use crate::roles::Roles;
 use crate::tile::Tile;
@@ -284,24 +284,30 @@ impl<'a, 's> Lanes<'a, 's> {
         let steps = join.depth.div_ceil(parts) as f64;
         counts.resident = (REGISTERS / THREADS / self.registers()).clamp(2, 8) as f64;
         self.issued_alone(&mut counts, steps);
+        self.read_alone(&mut counts, steps);
         let block = self.cover(THREADS, true);
-        let all = block.clone().and(Cover::of_all(&join.summed));
-        let (tall, wide) = (self.visit.tall as f64, self.visit.wide as f64);
-        let reads = |f: usize| match self.visit.role(f) {
-            Role::Once => steps,
-            Role::Rows => steps * tall,
-            Role::Columns => steps * wide,
-            Role::Both => steps * tall * wide,
-        };
-        let touched = |f: usize| join.pieces(&all, SECTOR, f);
-        let room = OWN / counts.resident;
-        self.read(&mut counts, (&reads, &touched), room);
         let own = join.written(&mut counts, &self.cover(WARP, false), &block);
         let running = crowd(blocks, units as f64 * counts.resident, own);
         let crowd = self.cover((THREADS as f64 * running) as usize, true);
         counts.crowds = join.crowds(crowd, blocks / running);
         counts.waits = [1.0, 0.0, steps];
         counts
+    }
+    /// Counts of reads of a block whose threads have rows of their own.
+    fn read_alone(&self, counts: &mut Counts, steps: f64) {
+        let (tall, wide) = (self.visit.tall as f64, self.visit.wide as f64);
+        let all = self
+            .cover(THREADS, true)
+            .and(Cover::of_all(&self.join.summed));
+        let reads = |f: usize| match self.visit.role(f) {
+            Role::Once => steps,
+            Role::Rows => steps * tall,
+            Role::Columns => steps * wide,
+            Role::Both => steps * tall * wide,
+        };
+        let touched = |f: usize| self.join.pieces(&all, SECTOR, f);
+        let room = OWN / counts.resident;
+        self.read(counts, (&reads, &touched), room);
     }
     /// Products, stores and divisions of a block whose threads have rows of their own.
     fn issued_alone(&self, counts: &mut Counts, steps: f64) {
@@ -329,24 +335,11 @@ impl<'a, 's> Lanes<'a, 's> {
         counts.resident = resident(roles, tile, join.precision) as f64;
         let range = join.depth.div_ceil(parts);
         self.issued_staged(&mut counts, &shared, range);
-        let block = self.cover(THREADS, true);
-        let read = block.clone().and(Cover::of_all(&join.summed));
+        counts.waits = self.waits(&counts, &shared, range);
         let rows = self.visit.tall * shared.turns;
+        self.read_staged(&mut counts, (rows, shared.turns * range));
         let of_rows = Cover::of_run(&self.divided.rows, rows);
-        let with_rows = read.clone().and(of_rows.clone());
-        let steps = (shared.turns * range * self.visit.wide) as f64;
-        let times = |f: usize| match self.visit.role(f) {
-            Role::Columns => steps,
-            Role::Both => steps * self.visit.tall as f64,
-            Role::Once | Role::Rows => 0.0,
-        };
-        let touched = |f: usize| match self.visit.role(f) {
-            Role::Columns => join.pieces(&read, SECTOR, f),
-            Role::Once | Role::Rows | Role::Both => join.pieces(&with_rows, SECTOR, f),
-        };
-        let room = (OWN - 20e3) / counts.resident - 20e3;
-        self.read(&mut counts, (&times, &touched), room);
-        let result = block.and(of_rows);
+        let result = self.cover(THREADS, true).and(of_rows);
         let own = join.written(&mut counts, &self.cover(WARP, false), &result);
         let running = crowd(blocks, units as f64 * counts.resident, own);
         // Blocks side by side have rows after each other, then lanes.
@@ -358,7 +351,26 @@ impl<'a, 's> Lanes<'a, 's> {
         counts.crowds = join.crowds(crowd, blocks / (along * lanes));
         counts
     }
-    /// Products, numbers in shared memory, stores and waits of a block that shares rows.
+    /// Counts of reads of a block that shares `rows`, in `steps` of its threads.
+    fn read_staged(&self, counts: &mut Counts, (rows, steps): (usize, usize)) {
+        let join = self.join;
+        let read = self.cover(THREADS, true).and(Cover::of_all(&join.summed));
+        let of_rows = Cover::of_run(&self.divided.rows, rows);
+        let with_rows = read.clone().and(of_rows);
+        let steps = (steps * self.visit.wide) as f64;
+        let times = |f: usize| match self.visit.role(f) {
+            Role::Columns => steps,
+            Role::Both => steps * self.visit.tall as f64,
+            Role::Once | Role::Rows => 0.0,
+        };
+        let touched = |f: usize| match self.visit.role(f) {
+            Role::Columns => join.pieces(&read, SECTOR, f),
+            Role::Once | Role::Rows | Role::Both => join.pieces(&with_rows, SECTOR, f),
+        };
+        let room = (OWN - 20e3) / counts.resident - 20e3;
+        self.read(counts, (&times, &touched), room);
+    }
+    /// Products, numbers in shared memory and stores of a block that shares rows.
     fn issued_staged(&self, counts: &mut Counts, shared: &Shared, range: usize) {
         let (tall, wide) = (self.visit.tall as f64, self.visit.wide as f64);
         let [_, _, by_column, both] = self.counts;
@@ -373,11 +385,15 @@ impl<'a, 's> Lanes<'a, 's> {
         let filled = spanned(THREADS) * steps * tall;
         counts.filled = filled / WARP as f64;
         counts.stores = BLOCK * tall * wide * shared.turns as f64;
+    }
+    /// Rounds of reads of a block that shares rows.
+    fn waits(&self, counts: &Counts, shared: &Shared, range: usize) -> [f64; 3] {
         let pieces = range.div_ceil(shared.piece) as f64;
+        let filled = counts.filled * WARP as f64;
         let each = (filled / pieces / (4 * THREADS) as f64).ceil().max(1.0);
         // Four steps read together.
         let reads = shared.turns * range.div_ceil(4);
-        counts.waits = [1.0, pieces * each, reads as f64];
+        [1.0, pieces * each, reads as f64]
     }
 }
 
@@ -414,6 +430,23 @@ impl Counts {
 }
 
 impl Tile {
+    /// What a warp covers that reads `lines` along the folded index.
+    fn along<'s>(self, join: &Join<'s>, lines: &[&'s Digit], many: usize) -> Cover<'s> {
+        let few = (WARP / self.step).min(many).max(1);
+        let steps = Cover::of_run(&join.summed, self.step.min(join.depth));
+        steps.and(Cover::of_run(lines, few))
+    }
+    /// Thread blocks that a multiprocessor has room for.
+    fn resident(self, precision: Precision) -> f64 {
+        let threads = self.threads();
+        let shared = 2 * self.step * (self.rows + self.columns + 8) * precision.bytes();
+        let rooms = [
+            2048 / threads,
+            REGISTERS / (self.registers(precision) * threads),
+            OWN as usize / shared,
+        ];
+        rooms.into_iter().min().unwrap_or(1).max(1) as f64
+    }
     fn warps(self) -> f64 {
         (self.threads() / WARP) as f64
     }
@@ -426,13 +459,7 @@ impl Tile {
     fn issued(self, counts: &mut Counts, roles: &Roles<'_>, range: usize) {
         let (threads, warps) = (self.threads(), self.warps());
         let bytes = counts.precision.bytes();
-        let shared = 2 * self.step * (self.rows + self.columns + 8) * bytes;
-        let rooms = [
-            2048 / threads,
-            REGISTERS / (self.registers(counts.precision) * threads),
-            OWN as usize / shared,
-        ];
-        counts.resident = rooms.into_iter().min().unwrap_or(1).max(1) as f64;
+        counts.resident = self.resident(counts.precision);
         let steps = range.next_multiple_of(self.step) as f64;
         let (tall, wide) = (self.tall as f64, self.wide as f64);
         counts.products = warps * steps * tall * wide;
@@ -463,10 +490,8 @@ impl<'s> Roles<'s> {
             .enumerate()
         {
             let many = whole[side];
-            let few = (WARP / tile.step).min(many).max(1);
             let warp = match self.along[side] {
-                true => Cover::of_run(&join.summed, tile.step.min(join.depth))
-                    .and(Cover::of_run(lines, few)),
+                true => tile.along(join, lines, many),
                 false => Cover::of_run(lines, many.min(WARP)),
             };
             let reads = tile.warps() * tile.fetches()[side] * turns;
@@ -539,23 +564,25 @@ impl Counts {
 }
 
 impl Bucket {
-    /// Products, numbers in shared memory, stores, divisions and waits of a block whose pages have
-    /// `digits`, and the blocks that a multiprocessor has room for.
-    fn issued(&self, counts: &mut Counts, digits: usize, depth: f64) {
-        let plan = &self.plan;
-        let threads = plan.threads as f64;
-        let segments = (plan.entries() * self.precision.bytes() + 1024) as f64;
+    /// Thread blocks that a multiprocessor has room for.
+    fn resident(&self) -> f64 {
+        let threads = self.plan.threads as f64;
+        let segments = (self.plan.entries() * self.precision.bytes() + 1024) as f64;
         let rooms = [
             OWN / segments,
             2048.0 / threads,
             REGISTERS as f64 / (threads * 48.0),
         ];
-        counts.resident = rooms.into_iter().fold(32.0, f64::min).floor().max(1.0);
+        rooms.into_iter().fold(32.0, f64::min).floor().max(1.0)
+    }
+    /// Products, numbers in shared memory, stores, divisions and waits of a block whose pages have
+    /// `digits`, and the blocks that a multiprocessor has room for.
+    fn issued(&self, counts: &mut Counts, digits: usize, depth: f64) {
+        let plan = &self.plan;
+        counts.resident = self.resident();
         let pages = plan.pages_per_block as f64;
-        let (warps, turns) = (
-            threads / WARP as f64,
-            plan.page.div_ceil(plan.threads) as f64,
-        );
+        let warps = plan.threads as f64 / WARP as f64;
+        let turns = plan.page.div_ceil(plan.threads) as f64;
         counts.stores = warps * turns * pages;
         let visits = counts.stores * depth;
         let tables = self.shape.inputs as f64;

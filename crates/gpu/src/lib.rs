@@ -10,6 +10,7 @@ mod cover;
 pub mod dense;
 pub mod emit;
 pub mod engine;
+mod form;
 pub mod host_fold;
 mod join;
 pub mod join_code;

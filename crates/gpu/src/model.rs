@@ -11,8 +11,8 @@
 //! The constants are fitted to all rows of bench/records/h100/2026-11-26-kernels.jsonl, near-best
 //! kernels with the most weight; the tests below hold the model against these rows.
 
-use crate::choice::JoinForm;
 use crate::counts::Counts;
+use crate::form::JoinForm;
 use zipfold_core::Precision;
 
 /// Cycles a second that the model counts in.
@@ -119,21 +119,24 @@ impl Counts {
         };
         START + cycles / CYCLES + parts
     }
-    /// Cycles of instructions, of the nearest caches, of the shared cache, of memory, and of waits.
-    fn times(&self, units: usize, waves: f64) -> [f64; 5] {
-        let rates = Rates::of_form(self.form);
-        let each = self.blocks / units as f64;
+    /// Instructions of a thread block.
+    fn issued(&self, rates: &Rates) -> f64 {
         let product = match self.precision {
             Precision::F32 => 1.0,
             Precision::F64 => DOUBLE,
         };
-        let issued = self.products * product
+        self.products * product
             + self.reads * rates.read
             + self.held * HELD
             + self.filled * rates.fill
             + self.stores * STORE
             + self.divided * DIVIDE
-            + WARPS * rates.begin;
+            + WARPS * rates.begin
+    }
+    /// Cycles of instructions, of the nearest caches, of the shared cache, of memory, and of waits.
+    fn times(&self, units: usize, waves: f64) -> [f64; 5] {
+        let rates = Rates::of_form(self.form);
+        let each = self.blocks / units as f64;
         let lines = self.lines * LINE + self.held * VECTOR + self.stored * STORED;
         // The share of bytes that do not stay in the shared cache.
         let size = units as f64 / UNITS;
@@ -143,7 +146,7 @@ impl Counts {
         let moved = beyond * (self.inputs + self.out + AGAIN * again + APART * apart);
         let rounds = self.waits.iter().zip(rates.waits).map(|(n, each)| n * each);
         [
-            each * issued / ISSUED,
+            each * self.issued(rates) / ISSUED,
             each * lines,
             each * 32.0 * self.fetched / CACHED,
             moved / (MEMORY * size) * CYCLES,

@@ -6,7 +6,6 @@ use crate::contract::{Block, Contractor, code, own};
 use crate::join_code::Folding;
 use crate::paged::Contraction;
 use crate::pages::Pages;
-use crate::runtime::Memory;
 use rayon::prelude::*;
 use std::time::Instant;
 use zipfold_core::{Error, Result};
@@ -40,7 +39,7 @@ impl Contractor {
     /// differ in their greatest entry.
     pub fn trials(&self, shape: &Shape, inputs: &[&Numbers], pages: &Pages) -> Result<Vec<Trial>> {
         let blocks: Vec<&Block> = inputs.iter().map(|n| own(n)).collect::<Result<_>>()?;
-        let (precision, units, device) = self.parts();
+        let (precision, units, _) = self.parts();
         let all = candidates(shape, precision, units);
         self.compile_for(shape, &all)?;
         let (mut out, mut greatest, mut best) = (Vec::new(), None, f64::INFINITY);
@@ -56,19 +55,27 @@ impl Contractor {
                 seconds,
             });
         }
+        out.extend(self.trials_of_pages(shape, (&blocks, pages), (best, &mut greatest))?);
+        Ok(out)
+    }
+    /// The same by the paper's kernel; `best` are the least seconds so far, `greatest` is the greatest
+    /// entry.
+    fn trials_of_pages(
+        &self,
+        shape: &Shape,
+        (blocks, pages): (&[&Block], &Pages),
+        (best, greatest): (f64, &mut Option<f64>),
+    ) -> Result<Vec<Trial>> {
+        let (_, _, device) = self.parts();
+        let mut out = Vec::new();
         let buckets = pages.ways(shape, Mode::Sum);
         let kernels = buckets.par_iter();
         let kernels = kernels.map(|bucket| Contraction::new(device, bucket));
         let kernels: Vec<Contraction> = kernels.collect::<Result<_>>()?;
         for (bucket, kernel) in buckets.iter().zip(&kernels) {
-            let tables: Vec<&Memory> = blocks.iter().map(|b| b.memory()).collect::<Result<_>>()?;
-            let run = || {
-                let out = self.block(shape.out_len)?;
-                kernel.run(device, &tables, out.memory()?)?;
-                Ok(out)
-            };
+            let run = || self.run_paged(kernel, blocks, self.block(shape.out_len)?, None);
             let (seconds, made) = timed(self, &run, best)?;
-            self.agree(&bucket.name(), made, &mut greatest)?;
+            self.agree(&bucket.name(), made, greatest)?;
             out.push(Trial {
                 name: bucket.name(),
                 predicted: bucket.seconds,
