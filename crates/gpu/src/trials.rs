@@ -9,6 +9,7 @@ use crate::pages::Pages;
 use rayon::prelude::*;
 use std::time::Instant;
 use zipfold_core::{Error, Result};
+use zipfold_product::cpu::Fold;
 use zipfold_product::cpu::bucket::Mode;
 use zipfold_product::cpu::shape::Shape;
 use zipfold_product::remote::{Numbers, Remote};
@@ -58,7 +59,23 @@ impl Contractor {
         out.extend(self.trials_of_pages(shape, (&blocks, pages), (best, &mut greatest))?);
         Ok(out)
     }
-    /// The same by the paper's kernel; `best` are the least seconds so far, `greatest` is the greatest
+    /// Makes the join `shape` of `inputs` by `candidate`, also where others are predicted to take less time.
+    ///
+    /// # Errors
+    /// `Resource` when the device has no room, `Device` when it fails.
+    pub fn join_by(
+        &self,
+        candidate: &Candidate,
+        shape: &Shape,
+        inputs: &[&Numbers],
+        fold: Fold,
+    ) -> Result<Numbers> {
+        let blocks: Vec<&Block> = inputs.iter().map(|n| own(n)).collect::<Result<_>>()?;
+        let max = fold == Fold::Max;
+        let ready = self.set_out(shape, candidate.way, Folding { max, logs: false })?;
+        Ok(Box::new(self.run(&ready, &blocks, None)?))
+    }
+    /// Trials of the paper's kernel; `best` are the least seconds so far, `greatest` is the greatest
     /// entry.
     fn trials_of_pages(
         &self,
