@@ -134,6 +134,7 @@ def compiled(digits, sizes, out_len, double, rows, columns, tile, logs):
         'SPREAD': ' '.join(f'x[i + {at}u] = some.{place};' for at, place in enumerate('xyzw'[:quad])),
         'FOLD': 'fma(one, y[j], total[i][j])' if len(by_column) else 'total[i][j] + one',
         'LAST': f'zf_logarithm_{suffix}(total[i][j], shift)' if logs else 'total[i][j]', 'SHIFT': ', double shift' if logs else '',
+        'AHEAD': 8 if double else 4, 'REST': 4 if double else 3, 'REST_LOOP': 'for (; k < steps; k += 4u)' if double else 'if (k < steps)',
         'INDEX': 'zf_u32', 'T': number,
     }
     source = (KERNELS / 'stripe.c').read_text()

@@ -558,7 +558,8 @@ pub(crate) struct StatusOf {
 pub(crate) struct BenchArgs {
     /// Only these workloads; of everything, only questions whose description holds these texts;
     /// sum-product for random buckets and networks, after it the sections wanted (buckets, cache,
-    /// unrolling, hardware, overheads, networks), or list for its random buckets as JSON lines
+    /// unrolling, hardware, overheads, networks; kernels by its name alone), or list for its random
+    /// buckets as JSON lines
     pub names: Vec<String>,
     /// Small questions of every kind, each against its prediction and the questions beside it;
     /// seconds of one thread's processor
@@ -588,7 +589,7 @@ pub(crate) struct BenchArgs {
     /// Of sum-product, a file of definitions for the random buckets
     #[arg(long, value_name = "FILE.toml", value_hint = clap::ValueHint::FilePath)]
     pub definition: Option<std::path::PathBuf>,
-    /// Of sum-product, a network for the section networks, once for each
+    /// Of sum-product, a network for the sections networks and kernels, once for each
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub network: Vec<std::path::PathBuf>,
     /// Of sum-product, how many random buckets [default: those of the definition]

@@ -7,12 +7,15 @@
 //! * `unrolling`: the same by unrolled steps (figure 8)
 //! * `hardware`: its cache against the caches of the hardware alone (figure 9)
 //! * `overheads`: planning, compilation, copies (figure 10)
+//! * `kernels`: every kernel that single joins of the buckets, and of networks given as files, could
+//!   take, with its prediction; not among the sections that run when none is named
 //! * `networks`: real networks, given as files (section 7.2)
 //! * `list`: nothing is measured; the random buckets as JSON lines (`dom`, `scopes`, `summed`,
 //!   `flop`), so that other programs measure the same ones
 
 mod draw;
 mod host;
+mod kernels;
 mod networks;
 mod rows;
 mod sections;
@@ -36,14 +39,17 @@ const BUILT_IN: &str = include_str!("../../../bench/definitions/random-buckets.t
 /// Bytes of a definition at most.
 const LONGEST: u64 = 1 << 20;
 /// The sections that there are.
-const SECTIONS: [&str; 6] = [
+const SECTIONS: [&str; 7] = [
     "buckets",
     "cache",
     "unrolling",
     "hardware",
     "overheads",
+    KERNELS,
     "networks",
 ];
+/// The section that runs only by its name: it takes longer than the others together.
+const KERNELS: &str = "kernels";
 
 /// Runs the sections that are asked for, and prints a table of all of them last.
 ///
@@ -64,7 +70,8 @@ pub(crate) fn run(args: &BenchArgs) -> Result<()> {
     let mut all: Vec<(&'static str, Row)> = Vec::new();
     let device = DeviceSelector::parse(&args.device)?;
     let begin = Instant::now();
-    let asked = |name: &str| wanted.is_empty() || wanted.iter().any(|w| w == name);
+    let asked =
+        |name: &str| wanted.is_empty() && name != KERNELS || wanted.iter().any(|w| w == name);
     let mut sections = SECTIONS.to_vec();
     sections.retain(|s| asked(s) && *s != "networks");
     if !sections.is_empty() {
@@ -136,6 +143,14 @@ fn precision<T: Contracted>(
     };
     let over = || begin.elapsed().as_secs_f64() > share * args.limit;
     for section in sections {
+        if *section == KERNELS {
+            bench.kernels((buckets, &args.network), &over, &mut |row| {
+                printer.row(section, &row)?;
+                all.push((section, row));
+                Ok(())
+            })?;
+            continue;
+        }
         let chosen = sections::chosen(section, buckets);
         let mut left_out = 0;
         for drawn in &chosen {

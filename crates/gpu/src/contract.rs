@@ -35,7 +35,8 @@ use crate::runtime::{Arg, Device, Grid, Kernel, Memory, Plain};
 use crate::tile::Tile;
 use crate::visit::Visit;
 use crate::visit_text::THREADS as VISIT_THREADS;
-use std::collections::HashMap;
+use rayon::prelude::*;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use zipfold_core::{Blame, Error, Opt, Precision, Result};
 use zipfold_plan::device::Facts;
@@ -46,7 +47,7 @@ use zipfold_product::plan::places::Link;
 use zipfold_product::remote::{Ending, Items, ItemsMut, Numbers, Remote};
 
 /// A contraction that was set out.
-struct Ready {
+pub(crate) struct Ready {
     code: Code,
     grid: Grid,
     /// Parts of the folded index, each with a result of its own.
@@ -62,7 +63,7 @@ struct Ready {
 type Pool = Arc<Mutex<HashMap<usize, Vec<Memory>>>>;
 
 /// Numbers on the device.
-struct Block {
+pub(crate) struct Block {
     memory: Option<Memory>,
     len: usize,
     pool: Pool,
@@ -185,16 +186,11 @@ impl Contractor {
         if let Some(kernel) = kernels.get(&code) {
             return Ok(kernel.clone());
         }
-        let source = code.source(self.precision, self.device.facts.runtime);
-        let mut made = self.device.compile(&source, &[code.name()])?;
-        let kernel = Arc::new(
-            made.pop()
-                .ok_or_else(|| Error::internal("a program without kernel"))?,
-        );
+        let kernel = Arc::new(self.compile(code)?);
         kernels.insert(code, kernel.clone());
         Ok(kernel)
     }
-    fn block(&self, len: usize) -> Result<Block> {
+    pub(crate) fn block(&self, len: usize) -> Result<Block> {
         let size = (len * self.precision.bytes()).max(16);
         let again = self
             .pool
@@ -233,26 +229,53 @@ impl Contractor {
             return Ok(found);
         }
         let way = KernelChoice::new(whole, self.precision, self.units);
-        let made = match set_out(
-            shape,
-            folding,
-            (way, (self.precision, self.units)),
-            &self.device,
-        ) {
-            Err(e) if e.blame() == Blame::Resource => {
-                self.make_room();
-                set_out(
-                    shape,
-                    folding,
-                    (way, (self.precision, self.units)),
-                    &self.device,
-                )?
-            }
-            other => other?,
-        };
+        let made = self.set_out(shape, way, folding)?;
         let made = Arc::new(made);
         self.ready.keep(shape, whole, folding, made.clone());
         Ok(made)
+    }
+    /// A join by the kernel that `way` says; memory that waits goes back to the device where there is
+    /// no room.
+    pub(crate) fn set_out(
+        &self,
+        shape: &Shape,
+        way: KernelChoice,
+        folding: Folding,
+    ) -> Result<Ready> {
+        let kind = (self.precision, self.units);
+        match set_out(shape, folding, (way, kind), &self.device) {
+            Err(e) if e.blame() == Blame::Resource => {
+                self.make_room();
+                set_out(shape, folding, (way, kind), &self.device)
+            }
+            other => other,
+        }
+    }
+    /// Compiles the kernels that are not there, on all threads of the host.
+    pub(crate) fn compile_all(&self, codes: &[Code]) -> Result<()> {
+        let missing: HashSet<Code> = {
+            let kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
+            let all = codes.iter().copied();
+            all.filter(|code| !kernels.contains_key(code)).collect()
+        };
+        let made = missing.into_par_iter().map(|code| {
+            let kernel = self.compile(code)?;
+            Ok((code, Arc::new(kernel)))
+        });
+        let made: Vec<(Code, Arc<Kernel>)> = made.collect::<Result<_>>()?;
+        let mut kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
+        kernels.extend(made);
+        Ok(())
+    }
+    fn compile(&self, code: Code) -> Result<Kernel> {
+        let source = code.source(self.precision, self.device.facts.runtime);
+        let mut made = self.device.compile(&source, &[code.name()])?;
+        made.pop()
+            .ok_or_else(|| Error::internal("a program without kernel"))
+    }
+    /// The type of numbers, multiprocessors that kernels are chosen for, and the device.
+    pub(crate) fn parts(&self) -> (Precision, usize, &Device) {
+        (self.precision, self.units, &self.device)
     }
     /// What the join `shape` is predicted to take by other kernels than the paper's.
     fn unpaged(&self, shape: &Shape) -> Predicted {
@@ -260,8 +283,7 @@ impl Contractor {
             units: self.units,
             ..self.device.facts.clone()
         };
-        let link = Self::link(&facts, self.precision);
-        predicted(shape, self.precision, &facts, &link)
+        predicted(shape, self.precision, &facts)
     }
     /// What the join `shape` is predicted to take, and its kernel.
     pub fn predicted(&self, shape: &Shape) -> Predicted {
@@ -269,7 +291,7 @@ impl Contractor {
         let pages = self.pages.as_ref();
         match pages.and_then(|pages| pages.takes(shape, Mode::Sum, own.seconds)) {
             Some(bucket) => Predicted {
-                seconds: bucket.plan.seconds,
+                seconds: bucket.seconds,
                 tile: [1, 1],
                 form: JoinForm::Paged,
             },
@@ -297,7 +319,7 @@ impl Contractor {
         self.paged.keep(shape, whole, folding, made.clone());
         Ok(made)
     }
-    fn run_paged(
+    pub(crate) fn run_paged(
         &self,
         paged: &Contraction,
         inputs: &[&Block],
@@ -312,7 +334,12 @@ impl Contractor {
         }
         Ok(out)
     }
-    fn run(&self, ready: &Ready, inputs: &[&Block], shift: Option<f64>) -> Result<Block> {
+    pub(crate) fn run(
+        &self,
+        ready: &Ready,
+        inputs: &[&Block],
+        shift: Option<f64>,
+    ) -> Result<Block> {
         let out = self.block(ready.out_len)?;
         let parts = if ready.parts > 1 {
             Some(self.block(ready.out_len * ready.parts)?)
@@ -360,14 +387,14 @@ impl Block {
             .map(Arg::Memory)
             .ok_or_else(|| Error::internal("a block without memory"))
     }
-    fn memory(&self) -> Result<&Memory> {
+    pub(crate) fn memory(&self) -> Result<&Memory> {
         self.memory
             .as_ref()
             .ok_or_else(|| Error::internal("a block without memory"))
     }
 }
 
-fn own(numbers: &Numbers) -> Result<&Block> {
+pub(crate) fn own(numbers: &Numbers) -> Result<&Block> {
     numbers
         .downcast_ref::<Block>()
         .ok_or_else(|| Error::internal("numbers of another device"))
@@ -423,6 +450,20 @@ impl Remote for Contractor {
         let logs = shift.is_some();
         let ready = self.ready(shape, whole, Folding { max, logs })?;
         Ok(Box::new(self.run(&ready, &blocks, shift)?))
+    }
+    fn prepare(&self, shapes: &[Shape], fold: Fold) -> Result<()> {
+        let max = fold == Fold::Max;
+        let folding = Folding { max, logs: false };
+        let code = |shape: &Shape| match self.paged(shape, shape, max)? {
+            Some(_) => Ok(None),
+            None => {
+                let way = KernelChoice::new(shape, self.precision, self.units);
+                Ok(Some(code(shape, folding, way)))
+            }
+        };
+        let codes: Vec<Option<Code>> = shapes.par_iter().map(code).collect::<Result<_>>()?;
+        let codes = codes.into_iter().flatten();
+        self.compile_all(&codes.collect::<Vec<_>>())
     }
     fn exponentials(&self, logs: &Numbers, shift: f64) -> Result<Numbers> {
         let logs = own(logs)?;
@@ -505,6 +546,39 @@ fn is_wide(shape: &Shape, parts: usize) -> bool {
     largest >= 1 << 31
 }
 
+/// The kernel for `shape` that `way` says.
+pub(crate) fn code(shape: &Shape, folding: Folding, way: KernelChoice) -> Code {
+    let folding = way.folding(folding);
+    match (Roles::of_shape(shape), way.kernel) {
+        (Some(roles), JoinKernel::Tile(tile)) => roles.code(shape, (tile, way.parts, folding)),
+        (_, JoinKernel::Visit(visit)) => visit.for_piece(shape).code(shape, way.parts, folding),
+        (None, JoinKernel::Tile(_)) => Visit::PLAIN.code(shape, way.parts, folding),
+    }
+}
+
+impl KernelChoice {
+    /// What becomes of the products of an entry: parts end when they are folded together.
+    fn folding(self, folding: Folding) -> Folding {
+        if self.parts > 1 {
+            folding.values()
+        } else {
+            folding
+        }
+    }
+}
+
+impl Visit {
+    fn code(self, shape: &Shape, parts: usize, folding: Folding) -> Code {
+        Code::Visit {
+            counts: self.counts(shape.inputs),
+            tile: (self.tall, self.wide),
+            staged: self.staged,
+            folding,
+            wide: is_wide(shape, parts),
+        }
+    }
+}
+
 /// The kernel for `shape` that `way` says, with its arguments on the device.
 fn set_out(
     shape: &Shape,
@@ -512,12 +586,7 @@ fn set_out(
     (way, kind): (KernelChoice, (Precision, usize)),
     device: &Device,
 ) -> Result<Ready> {
-    // Parts end when they are folded together.
-    let folding = if way.parts > 1 {
-        folding.values()
-    } else {
-        folding
-    };
+    let folding = way.folding(folding);
     let summed: Vec<&Digit> = shape.digits.iter().filter(|d| d.summed).collect();
     let depth: usize = summed.iter().map(|d| d.card).product();
     match (Roles::of_shape(shape), way.kernel) {
@@ -554,13 +623,7 @@ fn visits(
         .collect();
     places.extend(visit.lines(shape));
     Ok(Ready {
-        code: Code::Visit {
-            counts: visit.counts(shape.inputs),
-            tile: (visit.tall, visit.wide),
-            staged: visit.staged,
-            folding,
-            wide,
-        },
+        code: visit.code(shape, parts, folding),
         grid: Grid {
             x: groups(visit.blocks(shape, kind.0, kind.1))?,
             y: parts as u32,
@@ -615,6 +678,14 @@ fn numbers(device: &Device, all: &[usize], wide: bool) -> Result<Memory> {
 }
 
 impl Roles<'_> {
+    fn code(&self, shape: &Shape, (tile, parts, folding): (Tile, usize, Folding)) -> Code {
+        Code::Tiles {
+            tile,
+            along: self.along,
+            folding,
+            wide: is_wide(shape, parts),
+        }
+    }
     fn set_out(
         &self,
         shape: &Shape,
@@ -658,12 +729,7 @@ impl Roles<'_> {
                 .collect(),
         };
         Ok(Ready {
-            code: Code::Tiles {
-                tile,
-                along: self.along,
-                folding,
-                wide,
-            },
+            code: self.code(shape, (tile, parts, folding)),
             grid: Grid {
                 x: groups(tiles)?,
                 y: parts as u32,

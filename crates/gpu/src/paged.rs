@@ -53,6 +53,8 @@ pub struct Bucket {
     pub precision: Precision,
     /// How loops are unrolled.
     pub unroll: Unroll,
+    /// Predicted seconds, by the model of all kernels; those of the plan are the paper's.
+    pub seconds: f64,
 }
 
 /// Most configurations of the summed variables that are unrolled whole.
@@ -127,6 +129,15 @@ impl Contraction {
 }
 
 impl Bucket {
+    /// Where pages are divided, and which tables have segments, a bit each.
+    pub fn name(&self) -> String {
+        let Paged {
+            variable, values, ..
+        } = self.plan;
+        let held = self.plan.segments.iter().enumerate();
+        let held: usize = held.map(|(f, s)| usize::from(s.is_some()) << f).sum();
+        format!("paged {variable}/{values} with {held}")
+    }
     fn bytes(&self) -> usize {
         self.precision.bytes()
     }

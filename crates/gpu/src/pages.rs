@@ -1,6 +1,8 @@
 //! The paper's kernel for joins of any shape: what it runs on, and the choices of a person.
 
 use crate::ceilings::Ceilings;
+use crate::choice::slower;
+use crate::counts::Counts;
 use crate::paged::{Bucket, Unroll};
 use zipfold_core::Precision;
 use zipfold_plan::device::Facts;
@@ -22,6 +24,10 @@ pub struct Pages {
     pub unroll: Unroll,
     /// The type of all numbers.
     pub precision: Precision,
+    /// Multiprocessors.
+    pub units: usize,
+    /// Seconds for one on the device of the model.
+    pub slower: f64,
     /// Seconds by which the kernel must be faster than other kernels to take a join; none where it
     /// takes all that have its form.
     pub saving: Option<f64>,
@@ -84,6 +90,8 @@ impl Pages {
                 Some(ProductUnroll::By(steps)) => Unroll::By(steps as usize),
             },
             precision,
+            units: facts.units,
+            slower: slower(facts),
             saving: match made.product_kernel {
                 Some(ProductKernel::Paged) => None,
                 None | Some(ProductKernel::Auto) => Some(COMPILING),
@@ -107,8 +115,7 @@ impl Pages {
             return None;
         }
         let bucket = self.bucket(shape, mode)?;
-        // The model counts the start of the kernel too.
-        (bucket.plan.seconds + saving < seconds + self.unit.start).then_some(bucket)
+        (bucket.seconds + saving < seconds).then_some(bucket)
     }
     /// The same on a device with measured ceilings.
     pub fn under(mut self, ceilings: &Ceilings) -> Self {
@@ -120,26 +127,70 @@ impl Pages {
         self.unit.start = ceilings.start;
         self
     }
+    /// Several plans for `shape`: by pages of the least predicted time, with segments and without,
+    /// and by pages of about 512 and of 4096 entries.
+    pub fn ways(&self, shape: &Shape, mode: Mode) -> Vec<Bucket> {
+        let all = |knapsack| self.all(shape, mode, knapsack).into_iter();
+        let best = |knapsack| all(knapsack).min_by(|a, b| a.seconds.total_cmp(&b.seconds));
+        let near = |entries: f64| {
+            let far = |b: &Bucket| (b.plan.page as f64 / entries).ln().abs();
+            all(Knapsack::Greedy).min_by(|a, b| far(a).total_cmp(&far(b)))
+        };
+        let ways = [best(Knapsack::Greedy), best(Knapsack::None)];
+        let ways = ways.into_iter().chain([near(512.0), near(4096.0)]);
+        let mut ways: Vec<Bucket> = ways.flatten().collect();
+        ways.dedup_by(|a, b| a.plan == b.plan);
+        ways.retain(is_possible);
+        ways
+    }
+    /// The plans for `shape` by pages of all sizes.
+    pub fn all(&self, shape: &Shape, mode: Mode, knapsack: Knapsack) -> Vec<Bucket> {
+        let plans = Paged::all(&shape.bucket(), &self.unit, knapsack).into_iter();
+        plans
+            .map(|plan| self.with_plan(plan, shape, mode))
+            .collect()
+    }
+    fn with_plan(&self, plan: Paged, shape: &Shape, mode: Mode) -> Bucket {
+        let mut bucket = Bucket {
+            plan,
+            shape: shape.clone(),
+            mode,
+            precision: self.precision,
+            unroll: self.unroll,
+            seconds: 0.0,
+        };
+        bucket.seconds = Counts::of_pages(&bucket, self.units).seconds(self.units) * self.slower;
+        bucket
+    }
     /// The kernel's plan for `shape`; `None` for one that does not have its form: too many tables,
     /// or more pages than a launch has thread blocks.
     pub fn bucket(&self, shape: &Shape, mode: Mode) -> Option<Bucket> {
         if shape.inputs == 0 || shape.inputs > MOST_INPUTS {
             return None;
         }
-        let with = |knapsack| Paged::new(&shape.bucket(), &self.unit, knapsack);
-        let own = with(self.knapsack);
-        let without = (!self.always).then(|| with(Knapsack::None));
-        let plan = match without {
-            Some(without) if without.seconds <= own.seconds => without,
-            _ => own,
+        let paper = || {
+            let plan = Paged::new(&shape.bucket(), &self.unit, self.knapsack);
+            vec![self.with_plan(plan, shape, mode)]
         };
-        let bucket = Bucket {
-            plan,
-            shape: shape.clone(),
-            mode,
-            precision: self.precision,
-            unroll: self.unroll,
+        let mut ways = match self.always {
+            // A person chose the cache: its pages are the paper's.
+            true => paper(),
+            false => {
+                let mut own = self.all(shape, mode, self.knapsack);
+                own.extend(self.all(shape, mode, Knapsack::None));
+                own
+            }
         };
-        (bucket.plan.blocks() <= i32::MAX as usize).then_some(bucket)
+        if ways.is_empty() {
+            ways = paper();
+        }
+        ways.retain(is_possible);
+        let all = ways.into_iter();
+        all.min_by(|a, b| a.seconds.total_cmp(&b.seconds))
     }
+}
+
+/// Whether one launch has as many thread blocks.
+fn is_possible(bucket: &Bucket) -> bool {
+    bucket.plan.blocks() <= i32::MAX as usize
 }

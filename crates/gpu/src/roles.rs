@@ -61,15 +61,6 @@ impl<'s> Roles<'s> {
         [&self.rows, &self.columns, &self.batch]
             .map(|digits| digits.iter().map(|d| d.card).product())
     }
-    /// Operations with the edges of tiles.
-    pub(crate) fn padded(&self, tile: Tile, depth: usize) -> f64 {
-        let [rows, columns, batch] = self.sizes();
-        let whole = |n: usize, of: usize| n.next_multiple_of(of) as f64;
-        whole(rows, tile.rows)
-            * whole(columns, tile.columns)
-            * batch as f64
-            * whole(depth, tile.step)
-    }
     /// Tiles of the result.
     pub(crate) fn tiles(&self, tile: Tile) -> usize {
         let [rows, columns, batch] = self.sizes();

@@ -1,5 +1,7 @@
 //! Tiles of the kernel that joins two tables in registers.
 
+use zipfold_core::Precision;
+
 /// A tile of rows and columns, and how threads share it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Tile {
@@ -18,12 +20,13 @@ impl Tile {
     pub(crate) fn threads(self) -> usize {
         self.rows * self.columns / (self.tall * self.wide)
     }
-    /// The share of the peak that a thread's operands leave: each pair of fragments is read from
-    /// shared memory.
-    pub(crate) fn share(self) -> f64 {
-        let (tall, wide) = (self.tall as f64, self.wide as f64);
-        let operations = tall * wide;
-        0.9 * operations / (operations + 2.0 * (tall / 4.0 + wide))
+    /// Registers of a thread, as the compiler takes them.
+    pub(crate) fn registers(self, precision: Precision) -> usize {
+        match (self.tall * self.wide, precision) {
+            (..=8, _) | (..=16, Precision::F32) => 64,
+            (..=16, Precision::F64) => 90,
+            _ => 128,
+        }
     }
 }
 

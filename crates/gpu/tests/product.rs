@@ -1,7 +1,7 @@
 //! Sum-product kernels of devices against plain counting over all configurations.
 
-use zipfold_core::{Precision, Random};
-use zipfold_gpu::choice::{JoinForm, predicted};
+use zipfold_core::{Precision, Random, Result};
+use zipfold_gpu::choice::{Candidate, candidates, predicted};
 use zipfold_gpu::contract::Contractor;
 use zipfold_gpu::paged::{Bucket, Contraction, Unroll};
 use zipfold_gpu::pages::Pages;
@@ -11,7 +11,7 @@ use zipfold_product::cpu::Fold;
 use zipfold_product::cpu::bucket::{Mode, contract};
 use zipfold_product::cpu::shape::Shape;
 use zipfold_product::plan::paged::{Knapsack, Paged, Unit};
-use zipfold_product::remote::{Ending, Items, ItemsMut, Remote};
+use zipfold_product::remote::{Ending, Items, ItemsMut, Numbers, Remote};
 
 fn device() -> Device {
     open(Runtime::OpenCl, 0).expect("an OpenCL device")
@@ -114,6 +114,18 @@ fn remotely(
     tables: &[Vec<f64>],
     fold: Fold,
 ) -> Vec<f64> {
+    let join =
+        |inputs: &[&Numbers]| contractor.contract(shape, inputs, fold, shape, Ending::Values);
+    joined(contractor, precision, (shape, tables), &join)
+}
+
+/// The entries that `join` makes of `tables` on the device.
+fn joined(
+    contractor: &Contractor,
+    precision: Precision,
+    (shape, tables): (&Shape, &[Vec<f64>]),
+    join: &dyn Fn(&[&Numbers]) -> Result<Numbers>,
+) -> Vec<f64> {
     let sent: Vec<_> = tables
         .iter()
         .map(|t| match precision {
@@ -121,15 +133,7 @@ fn remotely(
             Precision::F64 => contractor.send(Items::F64(t)).unwrap(),
         })
         .collect();
-    let made = contractor
-        .contract(
-            shape,
-            &sent.iter().collect::<Vec<_>>(),
-            fold,
-            shape,
-            Ending::Values,
-        )
-        .unwrap();
+    let made = join(&sent.iter().collect::<Vec<_>>()).unwrap();
     let mut out = vec![0.0f64; shape.out_len];
     match precision {
         Precision::F64 => contractor.bring(&made, ItemsMut::F64(&mut out)).unwrap(),
@@ -265,11 +269,10 @@ fn tiles_of_threads_have_the_entries_of_the_host() {
     for precision in [Precision::F64, Precision::F32] {
         // As few multiprocessors as make tiles worthwhile for small joins.
         let (contractor, facts, within) = choosing_for(2, precision);
-        let link = Contractor::link(&facts, precision);
         for round in 0..40 {
             let shape = random_functions(&mut random, 2 + round % 4);
             let tables = tables(&mut random, &shape);
-            let [tall, wide] = predicted(&shape, precision, &facts, &link).tile;
+            let [tall, wide] = predicted(&shape, precision, &facts).tile;
             rounds += 1;
             tiled += usize::from(tall * wide > 1);
             for (fold, mode) in [(Fold::Sum, Mode::Sum), (Fold::Max, Mode::Max)] {
@@ -290,10 +293,10 @@ fn rows_in_shared_memory_give_the_entries_of_the_host() {
     for precision in [Precision::F64, Precision::F32] {
         // One multiprocessor: tiles pay for small joins, and thread blocks take several tiles.
         let (contractor, facts, within) = choosing_for(1, precision);
-        let link = Contractor::link(&facts, precision);
-        for round in 0..18 {
-            // Summed, neither, rows, columns; the folded index is longer than a piece in some.
-            let depth = [9, 1, 150][round % 3];
+        for round in 0..20 {
+            // Summed, neither, rows, columns; the folded index is longer than a piece in some, and
+            // ends within a group of steps that are read together.
+            let depth = [9, 1, 150, 7, 3][round % 5];
             let cards = [
                 depth,
                 1 + random.below(5),
@@ -308,10 +311,18 @@ fn rows_in_shared_memory_give_the_entries_of_the_host() {
             let shape = Shape::new(scopes, &[1, 2, 3], &[0, 1, 2, 3], &cards);
             let tables = tables(&mut random, &shape);
             rounds += 1;
-            let form = predicted(&shape, precision, &facts, &link).form;
-            staged += usize::from(form == JoinForm::Staged);
+            // The least predicted of the kernels with rows there, which others may be faster than.
+            let all = candidates(&shape, precision, 1).into_iter();
+            let staged_ones = all.filter(|c| c.name().starts_with("staged"));
+            let seconds = |c: &Candidate| c.seconds(&facts);
+            let least = staged_ones.min_by(|a, b| seconds(a).total_cmp(&seconds(b)));
+            let Some(least) = least else {
+                continue;
+            };
+            staged += 1;
             for (fold, mode) in [(Fold::Sum, Mode::Sum), (Fold::Max, Mode::Max)] {
-                let got = remotely(&contractor, precision, &shape, &tables, fold);
+                let join = |inputs: &[&Numbers]| contractor.join_by(&least, &shape, inputs, fold);
+                let got = joined(&contractor, precision, (&shape, &tables), &join);
                 let want = expected(&shape, &tables, mode);
                 same(&got, &want, within, &(precision, fold, &shape));
             }
@@ -464,6 +475,7 @@ fn pages_and_segments_give_the_entries_of_the_host() {
             waits: [0.0; 3],
         };
         let bucket = Bucket {
+            seconds: 0.0,
             plan: Paged::new(&shape.bucket(), &unit, knapsacks[round % 3]),
             mode,
             precision: Precision::F64,

@@ -14,7 +14,7 @@ use zipfold_plan::overrides::{Overrides, ProductJoins, ProductKernel};
 use zipfold_product::cpu::Engine;
 use zipfold_product::cpu::bucket::Mode;
 use zipfold_product::cpu::shape::{JoinShapes, Shape};
-use zipfold_product::plan::places::{Link, Places};
+use zipfold_product::plan::places::Places;
 use zipfold_product::plan::{Node, Options, Pass, Plan, Rates};
 
 /// The plan choices that an inference takes.
@@ -411,8 +411,7 @@ fn pages(facts: &Facts, settings: Asked<'_>) -> Result<Pages> {
 /// By node: what the paged kernel does with its join, in one slice, where it takes it.
 fn buckets(plan: &Plan, target: JoinTarget<'_>) -> Vec<Option<Bucket>> {
     let shapes = JoinShapes::new(plan);
-    let link = Contractor::link(target.facts, target.settings.precision);
-    let of = |node: &Node| paged(&shapes.of_node(node)?, &link, target);
+    let of = |node: &Node| paged(&shapes.of_node(node)?, target);
     plan.nodes.iter().map(of).collect()
 }
 
@@ -424,14 +423,13 @@ fn kernels(
     target: JoinTarget<'_>,
 ) -> [usize; 4] {
     let (facts, precision) = (target.facts, target.settings.precision);
-    let link = Contractor::link(facts, precision);
     let shapes = JoinShapes::new(plan);
     let mut counts = [0; 4];
     let there = plan.nodes.iter().enumerate();
     for (at, node) in there.filter(|(at, _)| places.remote[*at]) {
         let form = match (&paged[at], shapes.of_node(node)) {
             (Some(_), _) => JoinForm::Paged,
-            (None, Some(shape)) => predicted(&shape, precision, facts, &link).form,
+            (None, Some(shape)) => predicted(&shape, precision, facts).form,
             (None, None) => continue,
         };
         let all = JoinForm::ALL.iter().zip(&mut counts);
@@ -441,19 +439,19 @@ fn kernels(
 }
 
 /// The paged kernel for a join that it takes.
-fn paged(shape: &Shape, link: &Link, target: JoinTarget<'_>) -> Option<Bucket> {
+fn paged(shape: &Shape, target: JoinTarget<'_>) -> Option<Bucket> {
     let seconds = match target.pages.saving {
         None => f64::INFINITY,
-        Some(_) => joined(shape, link, target)?,
+        Some(_) => joined(shape, target)?,
     };
     target.pages.takes(shape, Mode::Sum, seconds)
 }
 
 /// Seconds of a join by the other kernels; none where nothing but the count of operations is worth
 /// knowing.
-fn joined(shape: &Shape, link: &Link, target: JoinTarget<'_>) -> Option<f64> {
+fn joined(shape: &Shape, target: JoinTarget<'_>) -> Option<f64> {
     let precision = target.settings.precision;
-    (shape.visits() >= LARGE).then(|| predicted(shape, precision, target.facts, link).seconds)
+    (shape.visits() >= LARGE).then(|| predicted(shape, precision, target.facts).seconds)
 }
 
 /// Configurations from which a join's kernel is worth its own prediction.
@@ -461,21 +459,18 @@ const LARGE: f64 = 1e6;
 
 /// Seconds of a join by the kernel that the device would take; none where nothing but the count of
 /// operations is worth knowing.
-fn seconds(shape: &Shape, link: &Link, target: JoinTarget<'_>) -> Option<f64> {
-    match paged(shape, link, target) {
-        Some(bucket) => Some(bucket.plan.seconds),
+fn seconds(shape: &Shape, target: JoinTarget<'_>) -> Option<f64> {
+    match paged(shape, target) {
+        Some(bucket) => Some(bucket.seconds),
         None if target.pages.saving.is_none() => None,
-        None => joined(shape, link, target),
+        None => joined(shape, target),
     }
 }
 
 /// `plan` with joins on the device fused where its kernels take less time so.
 fn fused(plan: &Plan, places: &Places, options: &Options, target: JoinTarget<'_>) -> Plan {
-    let link = Contractor::link(target.facts, target.settings.precision);
-    choice::fused(plan, options, &link, &|at, shape| {
-        places.remote[at]
-            .then(|| seconds(shape, &link, target))
-            .flatten()
+    choice::fused(plan, options, &|at, shape| {
+        places.remote[at].then(|| seconds(shape, target)).flatten()
     })
 }
 
@@ -492,7 +487,7 @@ fn told(buckets: &[Vec<Option<Bucket>>], places: &[Places]) -> Option<PagedJoins
         hit_rate: (1.0
             - sum(&|b| b.plan.traffic.read) / sum(&|b| b.shape.bucket().uncached().read))
         .max(0.0),
-        rate: sum(&|b| b.plan.traffic.operations) / sum(&|b| b.plan.seconds),
+        rate: sum(&|b| b.plan.traffic.operations) / sum(&|b| b.seconds),
     })
 }
 
@@ -500,9 +495,9 @@ fn places(plan: &Plan, (pass, paged): (Pass, &[Option<Bucket>]), target: JoinTar
     let link = Contractor::link(target.facts, target.settings.precision);
     let shapes = JoinShapes::new(plan);
     let own = |at: usize| match &paged[at] {
-        Some(bucket) => Some(bucket.plan.seconds),
+        Some(bucket) => Some(bucket.seconds),
         None if target.pages.saving.is_none() => None,
-        None => joined(&shapes.of_node(&plan.nodes[at])?, &link, target),
+        None => joined(&shapes.of_node(&plan.nodes[at])?, target),
     };
     let by_time = Places::new(plan, &Rates::default(), &link, pass, &own);
     match target.settings.overrides.product_joins {

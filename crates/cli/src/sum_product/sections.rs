@@ -64,7 +64,11 @@ impl<T: Contracted> Bench<T> {
             Precision::F64 => "f64",
         }
     }
-    fn kind(&self) -> (&'static str, Cell) {
+    /// The device.
+    pub(crate) fn there(&self) -> Option<&There> {
+        self.there.as_ref()
+    }
+    pub(crate) fn kind(&self) -> (&'static str, Cell) {
         ("type", Cell::Text(self.name().into()))
     }
     /// What processor and device reach.

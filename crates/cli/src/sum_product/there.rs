@@ -90,7 +90,7 @@ const PLANNED_FOR: f64 = 1e5;
 const TURNS: usize = 8;
 
 /// What a bucket is planned with.
-fn options() -> Options {
+pub(crate) fn options() -> Options {
     Options {
         seed: 1,
         order_seconds: None,
@@ -104,7 +104,7 @@ fn options() -> Options {
 }
 
 /// The joins of a bucket, in one slice.
-fn planned(drawn: &RandomBucket, options: &Options) -> Result<Plan> {
+pub(crate) fn planned(drawn: &RandomBucket, options: &Options) -> Result<Plan> {
     let bare = drawn.scopes.iter().cloned().map(|scope| Table {
         scope,
         values: Vec::new(),
@@ -161,6 +161,10 @@ impl There {
     pub(crate) fn id(&self) -> String {
         self.device.facts.id()
     }
+    /// What makes joins there.
+    pub(crate) fn contractor(&self) -> &Contractor {
+        &self.contractor
+    }
     /// Bytes of shared memory of a thread block.
     pub(crate) fn shared(&self) -> usize {
         self.device.facts.shared
@@ -178,9 +182,8 @@ impl There {
     ) -> Result<Joins> {
         let options = options();
         let plan = planned(drawn, &options)?;
-        let link = Contractor::link(self.contractor.facts(), T::PRECISION);
         let own = |shape: &Shape| self.contractor.predicted(shape);
-        let plan = fused(&plan, &options, &link, &|_, shape| Some(own(shape).seconds));
+        let plan = fused(&plan, &options, &|_, shape| Some(own(shape).seconds));
         let places = Places {
             remote: plan.nodes.iter().map(|n| n.is_join()).collect(),
             ..Places::default()

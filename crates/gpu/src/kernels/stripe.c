@@ -5,10 +5,33 @@
 // it looks up where these begin in every table
 // for each piece of the folded digits, which are several pieces only where the block takes @TALL@ rows:
 //     together: x[configuration][step][row] = product of the tables without columns
-//     for each @TALL@ rows and each step of the piece:
+//     for each @TALL@ rows and each step of the piece, @AHEAD@ steps together, then @REST@:
 //         y[j] = product of the tables with columns alone
 //         total[i][j] = fold of x[i] * (those with both) * y[j]
 #define X(of) ((ZF_SHARED_ARG @T@*)held + (of) * apart)
+// Some steps from k on: their reads wait together. The last ones may be beyond the end, where they read what the last one does and are not folded.
+#define STEPS(many, last)                                                                                                        \
+    @T@ ahead[many][@WIDE@];                                                                                                     \
+    ZF_UNROLL for (zf_u32 q = 0u; q < many; q++) {                                                                               \
+        ZF_SHARED_ARG const @INDEX@* at = deep + ((last) && k + q >= steps ? steps - 1u : k + q) * @TABLES@u;                    \
+        (void)at;                                                                                                                \
+        ZF_UNROLL for (zf_u32 j = 0u; j < @WIDE@u; j++) ahead[q][j] = @Y@;                                                       \
+    }                                                                                                                            \
+    ZF_UNROLL for (zf_u32 q = 0u; q < many; q++) if (!(last) || k + q < steps) {                                                 \
+        ZF_SHARED_ARG const @INDEX@* at = deep + (k + q) * @TABLES@u;                                                            \
+        (void)at;                                                                                                                \
+        @T@ x[@TALL@], y[@WIDE@];                                                                                                \
+        ZF_UNROLL for (zf_u32 j = 0u; j < @WIDE@u; j++) y[j] = ahead[q][j];                                                      \
+        ZF_UNROLL for (zf_u32 i = 0u; i < @TALL@u; i += @QUAD@u) {                                                               \
+            const @VECTOR@ some = *(ZF_SHARED_ARG const @VECTOR@*)(mine_x + (k + q) * tall + i);                                 \
+            @SPREAD@                                                                                                             \
+        }                                                                                                                        \
+        ZF_UNROLL for (zf_u32 i = 0u; i < @TALL@u; i++)                                                                          \
+            ZF_UNROLL for (zf_u32 j = 0u; j < @WIDE@u; j++) {                                                                    \
+                const @T@ one = @ONE@;                                                                                           \
+                total[i][j] = @FOLD@;                                                                                            \
+            }                                                                                                                    \
+    }
 ZF_KERNEL ZF_BOUNDS(@THREADS@, @BLOCKS@) void zf_stripe(@INPUTS@, ZF_OUT(@T@) out, ZF_IN(@INDEX@) sizes, ZF_IN(@INDEX@) places@SHIFT@)
 {
     ZF_SHARED @VECTOR@ held[@HELD@ / @QUAD@];
@@ -66,21 +89,9 @@ ZF_KERNEL ZF_BOUNDS(@THREADS@, @BLOCKS@) void zf_stripe(@INPUTS@, ZF_OUT(@T@) ou
                 ZF_UNROLL for (zf_u32 i = 0u; i < @TALL@u; i++)
                     ZF_UNROLL for (zf_u32 j = 0u; j < @WIDE@u; j++) total[i][j] = 0;
             }
-            ZF_UNROLL_BY(4) for (zf_u32 k = 0u; k < steps; k++) {
-                ZF_SHARED_ARG const @INDEX@* at = deep + k * @TABLES@u;
-                (void)at;
-                @T@ x[@TALL@], y[@WIDE@];
-                ZF_UNROLL for (zf_u32 j = 0u; j < @WIDE@u; j++) y[j] = @Y@;
-                ZF_UNROLL for (zf_u32 i = 0u; i < @TALL@u; i += @QUAD@u) {
-                    const @VECTOR@ some = *(ZF_SHARED_ARG const @VECTOR@*)(mine_x + k * tall + i);
-                    @SPREAD@
-                }
-                ZF_UNROLL for (zf_u32 i = 0u; i < @TALL@u; i++)
-                    ZF_UNROLL for (zf_u32 j = 0u; j < @WIDE@u; j++) {
-                        const @T@ one = @ONE@;
-                        total[i][j] = @FOLD@;
-                    }
-            }
+            zf_u32 k = 0u;
+            for (; k + @AHEAD@u <= steps; k += @AHEAD@u) { STEPS(@AHEAD@u, 0) }
+            @REST_LOOP@ { STEPS(@REST@u, 1) }
             if (from + piece >= end) {
                 ZF_UNROLL for (zf_u32 j = 0u; j < @WIDE@u; j++)
                     if (live && first_column + j * column_tiles < columns) {

@@ -189,15 +189,27 @@ impl<T: Real> Copies<T> {
     }
 }
 
+/// What the result of a join is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// Other joins.
+    Joins,
+    /// The host alone.
+    Host,
+    /// The host alone, as natural logarithms.
+    Logs,
+}
+
 /// Contracts tables on the device as `shape` says; `None` where a product would leave the type's
-/// range, which takes logarithms. With `is_log` the result holds natural logarithms, for no join.
+/// range, which takes logarithms. A result for other joins is moved to the middle of the range,
+/// which waits for the device.
 ///
 /// # Errors
 /// Those of `remote`.
 pub fn contract<T: Real>(
     shape: &Shape,
     inputs: &[&There],
-    (fold, is_log): (Fold, bool),
+    (fold, purpose): (Fold, Purpose),
     remote: &dyn Remote,
 ) -> Result<Option<There>> {
     let bounds = Bounds::of_product::<T>(shape, inputs.iter().map(|t| t.ends), fold);
@@ -205,12 +217,12 @@ pub fn contract<T: Real>(
         return Ok(None);
     };
     let tables: Vec<&Numbers> = inputs.iter().map(|t| &t.numbers).collect();
-    let ending = match is_log {
-        true => Ending::Logs(ends.exponent as f64 * std::f64::consts::LN_2),
-        false => Ending::Values,
+    let ending = match purpose {
+        Purpose::Logs => Ending::Logs(ends.exponent as f64 * std::f64::consts::LN_2),
+        Purpose::Joins | Purpose::Host => Ending::Values,
     };
     let numbers = remote.contract(shape, &tables, fold, shape, ending)?;
-    if !is_log && ends.are_far::<T>() {
+    if purpose == Purpose::Joins && ends.are_far::<T>() {
         (ends.low, ends.high) = exponents(remote.ends(&numbers)?);
         if ends.are_far::<T>() {
             let middle = (ends.low + ends.high) / 2;
@@ -226,6 +238,6 @@ pub fn contract<T: Real>(
         numbers,
         len: shape.out_len,
         ends,
-        is_log,
+        is_log: purpose == Purpose::Logs,
     }))
 }

@@ -20,14 +20,14 @@
 
 use super::buffer_pool::Room;
 use super::contract::contract;
-use super::copies::{self, Copies, There, WaitingLogs};
+use super::copies::{self, Copies, Purpose, There, WaitingLogs};
 use super::gather::Picked;
 use super::pieces::{self, Made};
 use super::products::{Contracted, Fold};
 use super::scaled::{Entries, Scaled};
 use super::shape::Shape;
 use crate::plan::places::Places;
-use crate::plan::{Pass, Plan, Scalar, Source, Table};
+use crate::plan::{Node, Pass, Plan, Scalar, Source, Table};
 use crate::remote::{Numbers, Remote};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use zipfold_core::{Blame, Budget, Random, Reservation, Result};
@@ -56,6 +56,8 @@ struct Beside<'a> {
     /// Bytes of the smallest piece of a join that it had no room for, which the host did; 0 for
     /// none.
     full: AtomicU64,
+    /// Whether it was asked to make ready what joins need.
+    prepared: AtomicBool,
 }
 
 /// The tables of one slice after the forward pass.
@@ -107,6 +109,7 @@ impl<'a> Engine<'a> {
                 places,
                 lost: AtomicBool::new(false),
                 full: AtomicU64::new(0),
+                prepared: AtomicBool::new(false),
             }),
             ..self
         }
@@ -172,6 +175,7 @@ impl<'a> Engine<'a> {
             tables: Vec::with_capacity(self.plan.nodes.len()),
             cards,
         };
+        self.prepare(&out.cards)?;
         for (at, node) in self.plan.nodes.iter().enumerate() {
             let table = match &node.source {
                 Source::Input(at) => self.input(&self.tables[*at], &node.scope, slice)?,
@@ -188,6 +192,26 @@ impl<'a> Engine<'a> {
         self.bring_home(&mut out)?;
         Ok(out)
     }
+    /// Has the device make ready what its joins need; slices have the same ones.
+    fn prepare(&self, cards: &[usize]) -> Result<()> {
+        let (Some(device), Some(remote)) = (self.device(), &self.remote) else {
+            return Ok(());
+        };
+        if remote.prepared.swap(true, Relaxed) {
+            return Ok(());
+        }
+        let nodes = self.plan.nodes.iter().enumerate();
+        let there = nodes.filter(|(at, _)| remote.places.remote[*at]);
+        let shape = |(_, node): (usize, &Node)| match &node.source {
+            Source::Join(inputs) => {
+                let scopes = inputs.iter().map(|n| &self.plan.nodes[*n].scope[..]);
+                Some(self.shape(scopes, &node.scope, cards))
+            }
+            Source::Input(_) => None,
+        };
+        let shapes: Vec<Shape> = there.filter_map(shape).collect();
+        device.prepare(&shapes, self.fold)
+    }
     /// The join of node `at`, whose inputs are made.
     fn join_of<T: Contracted>(
         &self,
@@ -197,8 +221,13 @@ impl<'a> Engine<'a> {
     ) -> Result<Copies<T>> {
         let scopes = inputs.iter().map(|n| &self.plan.nodes[*n].scope[..]);
         let shape = self.shape(scopes, &self.plan.nodes[at].scope, &out.cards);
-        let is_log = self.log_roots && self.plan.roots.contains(&at);
-        let device = self.device_of(at).map(|device| (device, is_log));
+        let is_root = self.plan.roots.contains(&at);
+        let purpose = match self.pass {
+            _ if is_root && self.log_roots => Purpose::Logs,
+            Pass::Forward if is_root => Purpose::Host,
+            Pass::Forward | Pass::Trace | Pass::Sweep => Purpose::Joins,
+        };
+        let device = self.device_of(at).map(|device| (device, purpose));
         self.join(device, &shape, inputs, &mut out.tables)
     }
     /// Brings to the host what is read there: a traceback reads all tables, and every pass the
@@ -268,6 +297,7 @@ impl<'a> Engine<'a> {
     /// # Errors
     /// `Resource` when the budget is spent, and those of the device.
     pub fn again<T: Contracted>(&self, all: &mut Forward<T>) -> Result<()> {
+        self.prepare(&all.cards)?;
         for (at, node) in self.plan.nodes.iter().enumerate() {
             if let Source::Join(inputs) = &node.source {
                 all.tables[at] = Copies::NONE;
@@ -283,7 +313,7 @@ impl<'a> Engine<'a> {
     /// has no room for copies of logarithms, the tables become logarithms themselves.
     fn join<T: Contracted>(
         &self,
-        device: Option<(&dyn Remote, bool)>,
+        device: Option<(&dyn Remote, Purpose)>,
         shape: &Shape,
         inputs: &[usize],
         all: &mut [Copies<T>],
@@ -319,12 +349,12 @@ impl<'a> Engine<'a> {
     /// The join by `device`, whole or piece by piece; `None` where it cannot do it.
     fn join_by<T: Contracted>(
         &self,
-        (device, is_log): (&dyn Remote, bool),
+        (device, purpose): (&dyn Remote, Purpose),
         shape: &Shape,
         inputs: &[usize],
         all: &mut [Copies<T>],
     ) -> Result<Option<Copies<T>>> {
-        match self.join_there((device, is_log), shape, inputs, all) {
+        match self.join_there((device, purpose), shape, inputs, all) {
             Ok(there) => Ok(there.map(Copies::there)),
             Err(e) if e.blame() == Blame::Resource => {
                 let table = self.join_in_pieces(device, shape, inputs, all)?;
@@ -335,7 +365,7 @@ impl<'a> Engine<'a> {
     }
     fn join_there<T: Contracted>(
         &self,
-        (device, is_log): (&dyn Remote, bool),
+        (device, purpose): (&dyn Remote, Purpose),
         shape: &Shape,
         inputs: &[usize],
         all: &mut [Copies<T>],
@@ -349,7 +379,7 @@ impl<'a> Engine<'a> {
             .iter()
             .filter_map(|n| all[*n].there.as_ref())
             .collect();
-        copies::contract::<T>(shape, &tables, (self.fold, is_log), device)
+        copies::contract::<T>(shape, &tables, (self.fold, purpose), device)
     }
     /// The join piece by piece, with its inputs and its result on the host; `None` where the
     /// device cannot do it.
@@ -674,7 +704,7 @@ impl<'a> Engine<'a> {
             std::mem::replace(above, Copies::NONE),
         );
         let joined: Vec<usize> = std::iter::once(n).chain(others).collect();
-        let device = self.device_of(at).map(|device| (device, false));
+        let device = self.device_of(at).map(|device| (device, Purpose::Joins));
         let made = self.join(device, &shape, &joined, &mut forward.tables);
         *above = std::mem::replace(&mut forward.tables[n], own);
         made
@@ -726,7 +756,7 @@ impl<'a> Engine<'a> {
         let device = self
             .device()
             .filter(|_| pair.iter().any(|t| t.here.is_none() && t.there.is_some()));
-        let device = device.map(|device| (device, false));
+        let device = device.map(|device| (device, Purpose::Joins));
         let joint = self.join(device, shape, &[0, 1], &mut pair);
         [*table, *gradient] = pair;
         let mut joint = joint?;

@@ -388,6 +388,9 @@ mod tests {
         fn scale(&self, _: &Numbers, _: f64) -> Result<()> {
             Ok(())
         }
+        fn prepare(&self, _: &[Shape], _: Fold) -> Result<()> {
+            Ok(())
+        }
         fn room(&self) -> u64 {
             8 * self.entries as u64
         }

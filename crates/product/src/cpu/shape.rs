@@ -124,6 +124,20 @@ impl Shape {
     }
 }
 
+impl std::fmt::Display for Shape {
+    /// A word for each digit, slowest first: values, stride in the result (0 where it is summed),
+    /// strides in the inputs.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for (at, d) in self.digits.iter().enumerate() {
+            let space = if at > 0 { " " } else { "" };
+            let strides = d.strides[..self.inputs].iter().map(usize::to_string);
+            let strides = strides.collect::<Vec<_>>().join(",");
+            write!(f, "{space}{}:{}:{strides}", d.card, d.out)?;
+        }
+        Ok(())
+    }
+}
+
 /// The joins of a plan, in one of its slices.
 #[derive(Clone, Debug)]
 pub struct JoinShapes<'a> {

@@ -86,19 +86,14 @@ const WARP: usize = 32;
 impl Paged {
     /// The pages and segments with the least predicted time.
     pub fn new(bucket: &Bucket, unit: &Unit, knapsack: Knapsack) -> Self {
-        let mut best: Option<Paged> = None;
-        for (variable, card) in bucket.out.iter().enumerate().rev() {
-            for values in (0..usize::BITS)
-                .map(|p| 1 << p)
-                .take_while(|v| v < card)
-                .chain([*card])
-            {
-                let found = Self::with_page(bucket, unit, knapsack, (variable, values));
-                if best.as_ref().is_none_or(|b| found.seconds < b.seconds) {
-                    best = Some(found);
-                }
+        let all = Self::all(bucket, unit, knapsack).into_iter();
+        let best = all.reduce(|best, next| {
+            if next.seconds < best.seconds {
+                next
+            } else {
+                best
             }
-        }
+        });
         best.unwrap_or_else(|| {
             Self::with_page(
                 &Bucket {
@@ -110,6 +105,17 @@ impl Paged {
                 (0, 1),
             )
         })
+    }
+    /// Pages of all sizes: a power of two of values of a result variable, or all of them.
+    pub fn all(bucket: &Bucket, unit: &Unit, knapsack: Knapsack) -> Vec<Self> {
+        let mut out = Vec::new();
+        for (variable, card) in bucket.out.iter().enumerate().rev() {
+            let powers = (0..usize::BITS).map(|p| 1 << p);
+            let values = powers.take_while(|v| v < card).chain([*card]);
+            let made = values.map(|v| Self::with_page(bucket, unit, knapsack, (variable, v)));
+            out.extend(made);
+        }
+        out
     }
     /// The segments of pages of so many `values` of a result `variable` and all values of the
     /// faster ones.
@@ -168,6 +174,10 @@ impl Paged {
     /// Thread blocks.
     pub fn blocks(&self) -> usize {
         self.pages.div_ceil(self.pages_per_block)
+    }
+    /// How often all thread blocks together fetch a segment of function `f`.
+    pub fn fetches(&self, f: usize) -> usize {
+        fetches(self.pages, self.pages_per_block, self.valid[f])
     }
     /// The share of reads that the segments serve.
     pub fn hit_rate(&self, bucket: &Bucket) -> f64 {

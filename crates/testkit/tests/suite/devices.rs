@@ -266,20 +266,27 @@ fn lost_devices_leave_their_tiles_to_the_others() {
                 ("fault.devices", "1"),
                 ("fault.launches", "2"),
             ];
-            let got = ran(&asked, *all, &set);
-            let said: Vec<String> = got.warnings.iter().map(ToString::to_string).collect();
             let whose = if rows == "block" {
                 "host"
             } else {
                 "other device"
             };
+            // As above: a neighbour may take the tiles of the faulty device before it launches twice.
+            let lost = (0..TURNS).any(|_| {
+                let got = ran(&asked, *all, &set);
+                let said: Vec<String> = got.warnings.iter().map(ToString::to_string).collect();
+                let what = format!("{folds} in {rows}: {said:?}");
+                if !(rows == "block" && folds == FOLDS[9]) {
+                    equal(&asked.1, &got, &one, &what);
+                }
+                assert!(said.iter().all(|w| w.contains(whose)), "{what}");
+                assert!(said.len() <= 1, "{what}");
+                said.len() == 1
+            });
             assert!(
-                said.len() == 1 && said[0].contains(whose),
-                "{folds} {rows} {said:?}"
+                lost,
+                "{folds} in {rows}: the device was not lost in {TURNS} runs"
             );
-            if !(rows == "block" && folds == FOLDS[9]) {
-                equal(&asked.1, &got, &one, &format!("{folds} in {rows}"));
-            }
         }
         let poor = [
             small[0],
