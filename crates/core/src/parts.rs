@@ -21,6 +21,7 @@
 use crate::error::{Error, Result};
 use crate::keys::{NONE, RowKeys};
 use crate::opt::Opt;
+use crate::pair::Side;
 use crate::space::{Domain, Space};
 use std::ops::Range;
 
@@ -145,6 +146,11 @@ impl KeyParts {
     /// Returns the number of groups, 1 if none were requested.
     pub fn groups(&self) -> usize {
         self.by.as_ref().map_or(1, RowKeys::len)
+    }
+    /// Returns the rows of a side that are in a part, by group and key: rows without a group or a key
+    /// are in none.
+    pub fn members(&self, side: Side) -> &[u32] {
+        &self.orders[side as usize]
     }
     /// Returns the rows of x of part `at`, ascending.
     pub fn rows(&self, at: usize) -> Vec<u32> {

@@ -32,7 +32,7 @@ pub fn working_bytes(job: &Job, threads: usize, tiling: Tiling, prune: Prune) ->
     if prune.column_grid.is_some() {
         // Hoisted rows, sorted ones, columns and order; of one table where it meets itself.
         let other = if job.y.is_some() { rows[1] } else { 0 };
-        return 7 * (rows[0] + other) + threads * registers;
+        return 7 * (rows[0] + other) + threads * registers + group_bytes(job, threads, prune);
     }
     let search = prune.is_on()
         && Search::for_job(job).is_some_and(|s| s.question != SearchQuestion::Extremes);
@@ -61,6 +61,19 @@ pub fn working_bytes(job: &Job, threads: usize, tiling: Tiling, prune: Prune) ->
     copies(job, prune) * (rows[0] + rows[1])
         + weight_bytes(job)
         + threads * (registers + tile + gathered + lists + open)
+}
+
+/// Returns the bytes of groups of sorted rows and of places, and of the counters of every thread.
+fn group_bytes(job: &Job, threads: u64, prune: Prune) -> u64 {
+    let groups = prune
+        .column_grid
+        .map_or(0, |column_grid| column_grid.groups);
+    if groups == 0 {
+        return 0;
+    }
+    // A counter of 32 bits, its sum of 64, and both sums of its terms.
+    let counters = crate::groups::counters(job, groups as usize) as u64;
+    12 * (job.space.n + job.space.m) as u64 + threads.saturating_mul(counters).saturating_mul(44)
 }
 
 /// Returns the bytes of the hoisted values, in f64, of this many rows of side 0 (x) or 1 (y).

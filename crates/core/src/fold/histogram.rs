@@ -562,9 +562,10 @@ impl HistogramState {
             self.sum_lists(fold, cells, values, fill);
         }
     }
-    /// Adds the values of formulas of a run of pairs, whose cells are known.
+    /// Adds the values of formulas of a run of pairs, at most a block, whose cells are known and
+    /// counted elsewhere. `cells` and `values` are room afterwards.
     #[inline(always)]
-    fn sum_lists(
+    pub fn sum_lists(
         &mut self,
         fold: &Histogram,
         cells: &mut [u64],

@@ -87,13 +87,15 @@ pub(super) fn terms(work: &Work<'_>) -> Vec<Term> {
             } else {
                 0
             }) as f64;
+        let formulas = match work.job.folds.as_slice() {
+            [Fold::Histogram(h)] if h.sums_formulas() => formula::vector(work) / work.lanes(),
+            _ => 0.0,
+        };
+        let each = rates::COLUMN_GRID[3] + summed(work.job) + formulas;
         return vec![
             work.shared("placing rows in columns", rows * rates::COLUMN_GRID[2]),
             work.shared("looking for pairs", gridded(work.job, column_grid)),
-            work.shared(
-                "counting",
-                work.pairs as f64 * column_grid.below * (rates::COLUMN_GRID[3] + summed(work.job)),
-            ),
+            work.shared("counting", work.pairs as f64 * column_grid.below * each),
         ];
     }
     if let Some(grid) = &work.prune.grid {

@@ -20,8 +20,10 @@
 
 use super::binner::Binner;
 use super::counts::Histogram;
+use super::groups::{Groups, Shifts};
 use super::lattice;
 use super::points::{Near, Space};
+use super::queued::QueuedPairs;
 use super::strips::Span;
 use super::uniform::all;
 use super::work::{Pairs, Work};
@@ -90,14 +92,14 @@ pub(super) struct Queue<T> {
 }
 /// A vector of which lanes were queued: its row and first column, and where they begin in the
 /// queue.
-#[derive(Clone, Copy, Default)]
-struct From {
-    i: u32,
-    j: u32,
-    bits: u32,
-    start: u32,
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct From {
+    pub i: u32,
+    pub j: u32,
+    pub bits: u32,
+    pub start: u32,
 }
-const QUEUE: usize = 1024;
+pub(super) const QUEUE: usize = 1024;
 /// Columns that are looked at between two looks at the length, and what four anchors may add to it.
 const SHORT: usize = 128;
 const ROOM: usize = 4 * (SHORT + 16);
@@ -369,6 +371,9 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Visitor<T> for Counting<'_, '_, B,
         let lengths = walls::<T, S, P>(s, work);
         let constants = self.binner.constants(s);
         let counters = self.histogram.private.as_mut_ptr();
+        // Groups have one copy of each counter.
+        let groups = self.histogram.groups.filter(|_| SHIFT == 0);
+        let mask = self.histogram.mask() as i32;
         for j in piece.cols.clone().step_by(S::N) {
             let mut y = [s.splat(T::ZERO); D];
             for (y, column) in y.iter_mut().zip(columns) {
@@ -389,6 +394,10 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Visitor<T> for Counting<'_, '_, B,
                     self.binner
                         .place::<S, SHIFT>(s, constants, r2, now[a].as_mut_ptr())
                 };
+                if let Some(groups) = groups {
+                    // SAFETY: rows of a piece and its columns are places.
+                    unsafe { move_to_groups::<T, S>(groups, (piece.i + a, j), mask, &mut now[a]) };
+                }
                 if late.round > 0 {
                     // SAFETY: `place` stored indices of private counters in the round before.
                     unsafe { bump::<SHIFT>(counters, &before[a], S::N) };
@@ -423,6 +432,30 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Visitor<T> for Counting<'_, '_, B,
     }
 }
 
+/// Moves the slots of a vector to the counters of their groups.
+///
+/// # Safety
+/// The row and the first column are places.
+#[inline(always)]
+unsafe fn move_to_groups<T: Near, S: Lanes<T>>(
+    groups: &Groups,
+    pair: (usize, usize),
+    mask: i32,
+    index: &mut [i32; 16],
+) {
+    // A number of lanes that the compiler knows, so that its loops are vectors.
+    // SAFETY: the caller's promise.
+    unsafe {
+        match S::N {
+            16 => groups.move_vector::<16>(pair, mask, index),
+            8 => groups.move_vector::<8>(pair, mask, index),
+            4 => groups.move_vector::<4>(pair, mask, index),
+            2 => groups.move_vector::<2>(pair, mask, index),
+            _ => groups.move_vector::<1>(pair, mask, index),
+        }
+    }
+}
+
 /// Counts lanes `exact` in f64, near the slots of `index`, and takes back the counts of lanes
 /// `wrong`; `of` says the pair of a lane.
 #[cold]
@@ -435,17 +468,19 @@ fn settle<const SHIFT: i32>(
     wrong: u32,
     index: &[i32; 16],
 ) {
-    let mask = histogram.private.len() / 2 - 1;
+    let mask = histogram.mask();
+    let grouped = histogram.groups.is_some();
     for lane in lanes(wrong) {
-        // The counters in the upper half, of undecided cells of tables, are never read.
-        if index[lane] as usize <= mask {
+        // The counters in the upper half, of undecided cells of tables, are never read; groups have
+        // none.
+        if grouped || index[lane] as usize <= mask {
             let slot = &mut histogram.slots[index[lane] as usize >> SHIFT];
             *slot = slot.wrapping_sub(1);
         }
     }
     for lane in lanes(exact) {
-        let guess = (index[lane] as usize & mask) >> SHIFT;
         let (i, j) = of(lane);
+        let guess = ((index[lane] as usize - histogram.shift(i, j)) & mask) >> SHIFT;
         histogram.count_near(work, i, j, guess);
     }
 }
@@ -463,7 +498,7 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Kernel<T> for Drain<'_, '_, T, B, 
     type Output = ();
     #[inline(always)]
     fn run<S: Lanes<T>>(self, s: S) {
-        if self.histogram.sums.is_some() {
+        if self.histogram.names_pairs() {
             return self.with_terms(s);
         }
         let Drain {
@@ -498,7 +533,7 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Kernel<T> for Drain<'_, '_, T, B, 
                 settle::<SHIFT>(
                     histogram,
                     work,
-                    |lane| queue.pair(at + lane),
+                    |lane| queue.pairs(S::N).pair(at + lane),
                     undecided & live,
                     wrong,
                     &index[last],
@@ -526,7 +561,7 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Drain<'_, '_, T, B, SHIFT> {
         } = self;
         let constants = binner.constants(s);
         let mut index = [0i32; QUEUE + 16];
-        let mask = histogram.private.len() / 2 - 1;
+        let mask = histogram.mask();
         histogram.reserve(queue.len as u64);
         for at in (0..queue.len).step_by(S::N) {
             // SAFETY: there are 16 ≥ N places behind the queue, and behind the indices.
@@ -539,9 +574,30 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Drain<'_, '_, T, B, SHIFT> {
                 )
             };
             for lane in lanes(undecided & first_lanes(queue.len - at)) {
-                let (i, j) = queue.pair(at + lane);
+                let (i, j) = queue.pairs(S::N).pair(at + lane);
                 let guess = (index[at + lane] as usize & mask) >> SHIFT;
                 index[at + lane] = (histogram.slot_near(work, i, j, guess) << SHIFT) as i32;
+            }
+        }
+        let all = queue.pairs(S::N);
+        if let Some(taker) = &mut histogram.taker {
+            taker.take(&all, &mut index[..queue.len], SHIFT);
+        }
+        if let Some(groups) = histogram.groups {
+            let mut shifts = [0; QUEUE + 16];
+            let to = &mut shifts;
+            let (from, lanes) = (all.from, S::N);
+            f32::dispatch(
+                isa,
+                Shifts {
+                    groups,
+                    from,
+                    lanes,
+                    to,
+                },
+            );
+            for (index, shift) in index.iter_mut().zip(&shifts) {
+                *index += shift;
             }
         }
         let index = &index[..queue.len];
@@ -679,15 +735,12 @@ impl<T: Near> Queue<T> {
         self.all += u64::from(ends.len) - self.len as u64;
         (self.len, self.vectors) = (ends.len as usize, added);
     }
-    /// The pair in a place of the queue.
-    fn pair(&self, at: usize) -> (usize, usize) {
-        let vector =
-            self.from[..self.vectors].partition_point(|from| from.start as usize <= at) - 1;
-        let from = self.from[vector];
-        let lane = lanes(from.bits)
-            .nth(at - from.start as usize)
-            .unwrap_or_default();
-        (from.i as usize, from.j as usize + lane)
+    /// Its pairs, queued by vectors of this many lanes.
+    fn pairs(&self, lanes: usize) -> QueuedPairs<'_> {
+        QueuedPairs {
+            from: &self.from[..self.vectors],
+            lanes,
+        }
     }
 }
 
