@@ -71,9 +71,11 @@ fn group_bytes(job: &Job, threads: u64, prune: Prune) -> u64 {
     if groups == 0 {
         return 0;
     }
-    // A counter of 32 bits, its sum of 64, and both sums of its terms.
+    // A counter of 32 bits, its count, and of both sums what is not added yet and the numbers. Copies
+    // of few sums take less than a megabyte.
     let counters = crate::groups::counters(job, groups as usize) as u64;
-    12 * (job.space.n + job.space.m) as u64 + threads.saturating_mul(counters).saturating_mul(44)
+    let of_thread = counters.saturating_mul(100).saturating_add(1 << 20);
+    12 * (job.space.n + job.space.m) as u64 + threads.saturating_mul(of_thread)
 }
 
 /// Returns the bytes of the hoisted values, in f64, of this many rows of side 0 (x) or 1 (y).

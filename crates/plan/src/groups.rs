@@ -27,16 +27,22 @@ const GROUPED: f64 = 1.3;
 /// Seconds that a batch takes for a counter: to make it, to add it, and its part of a state.
 const OF_COUNTER: f64 = 1e-8;
 
-/// Returns the counters of a histogram by this many groups; none of another fold.
+/// Returns the counters of a histogram by this many groups; none of another fold. One whose sums take
+/// more numbers than those of one unit counts several times.
 pub(crate) fn counters(job: &Job, groups: usize) -> usize {
-    let inner = job
-        .folds
-        .iter()
-        .map(|fold| fold.grouped().map_or(fold, |grouped| &grouped.inner));
+    let inner =
+        (job.folds.iter()).map(|fold| fold.grouped().map_or(fold, |grouped| &grouped.inner));
     let slots = |fold: &Fold| match fold {
-        // Under, over, and NaN.
-        Fold::Histogram(h) => h.axes[0].bins() + 3,
-        _ => 0,
+        // Under, over, and NaN. A count and two sums of two words each are five numbers.
+        Fold::Histogram(h) => (h.axes[0].bins() + 3) * h.numbers().div_ceil(5),
+        Fold::Reduce(_)
+        | Fold::Nearest(_)
+        | Fold::Join(_)
+        | Fold::Dense(_)
+        | Fold::Extremes(_)
+        | Fold::Quantile(_)
+        | Fold::Top(_)
+        | Fold::Grouped(_) => 0,
     };
     let slots: usize = inner.map(slots).sum();
     groups.saturating_mul(groups).saturating_mul(slots)
@@ -97,7 +103,7 @@ fn together(job: &Job, plain: Plan, overrides: &Overrides) -> Result<Option<Plan
             let most = (BLOCK * BLOCK * 64) as u64;
             let of_tile = (pairs / plain.tiles.max(1) as u64).clamp(1, most);
             let wanted = (counters as u64 * PAIRS_PER_COUNTER).div_ceil(of_tile) as usize;
-            wanted.clamp(1, (plain.tiles / (8 * threads)).max(1))
+            wanted.clamp(1, (plain.tiles / (4 * threads)).max(1))
         }
     };
     let batches = plain.tiles.div_ceil(tiles_per_batch);

@@ -29,6 +29,9 @@ const FORMULAS: [&str; 6] = [
     "{ kind = 'histogram', values = { v = { formula = 'sqrt(abs(x.z)) / (x.z - y.z)', keep = ['sum'] } }, axes = [{ bins = 5, range = [0.0, 0.6] }] }",
 ];
 
+/// What changes if rows change places.
+const ONE_WAY: [&str; 3] = ["value * x.z", "if(", "/ (x.z - y.z)"];
+
 /// A question and its rows.
 struct Asked {
     problem: Problem,
@@ -84,8 +87,16 @@ fn asked(lcg: &mut Lcg, at: usize, fold: &str, by: &str) -> Asked {
     let mut problem: Problem = toml::from_str(&text).unwrap();
     let second = lcg.below(3) == 0;
     problem.y = second.then(|| toml::from_str::<Problem>(&text).unwrap().x);
-    problem.domain = (!second).then(|| [Domain::Triangle, Domain::Square][lcg.below(2)]);
-    problem.periodic_box = (lcg.below(2) == 0).then(|| [4.0, 2.5, 1.3, 0.9][..dim].to_vec());
+    let half = lcg.below(2) == 0 && !ONE_WAY.iter().any(|one_way| fold.contains(one_way));
+    let domain = if half {
+        Domain::Triangle
+    } else {
+        Domain::Square
+    };
+    problem.domain = (!second).then_some(domain);
+    // Coordinates in a box have no place in formulas but as differences.
+    let boxed = lcg.below(2) == 0 && dim < 4 && !fold.contains("x[0]");
+    problem.periodic_box = boxed.then(|| [4.0, 2.5, 1.3, 0.9][..dim].to_vec());
     let n = [0, 1, 2, 17, 400, 700, 450][lcg.below(7)] + lcg.below(3);
     let groups = [1, 3, 12, 40][lcg.below(4)];
     let x = rows(lcg, kind, [n, dim], groups);
@@ -265,7 +276,7 @@ fn formulas_of_vectors_are_left_to_other_ways() {
             "{{ kind = 'histogram', values = {{ v = '{formula}' }}, axes = [{{ bins = 3, range = [0.0, 0.3] }}] }}"
         );
         let mut asked = asked(&mut lcg, 1, &fold, "");
-        asked.problem.domain = Some(Domain::Triangle);
+        asked.problem.domain = Some(Domain::Square);
         (asked.problem.y, asked.problem.periodic_box) = (None, None);
         asked.data.x = rows(&mut lcg, 0, [500, 2], 1);
         (asked.data.y, asked.data.weights) = (None, vec![None]);

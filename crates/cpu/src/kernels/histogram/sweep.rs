@@ -394,13 +394,16 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Visitor<T> for Counting<'_, '_, B,
                     self.binner
                         .place::<S, SHIFT>(s, constants, r2, now[a].as_mut_ptr())
                 };
-                if let Some(groups) = groups {
-                    // SAFETY: rows of a piece and its columns are places.
-                    unsafe { move_to_groups::<T, S>(groups, (piece.i + a, j), mask, &mut now[a]) };
-                }
                 if late.round > 0 {
                     // SAFETY: `place` stored indices of private counters in the round before.
                     unsafe { bump::<SHIFT>(counters, &before[a], S::N) };
+                }
+            }
+            if let Some(groups) = groups {
+                // A loop of its own, so that the one above stays as it is without groups.
+                for (a, now) in now.iter_mut().enumerate() {
+                    // SAFETY: rows of a piece and its columns are places.
+                    unsafe { move_to_groups::<T, S>(groups, (piece.i + a, j), mask, now) };
                 }
             }
             late.round += 1;

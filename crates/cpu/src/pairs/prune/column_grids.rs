@@ -93,7 +93,7 @@ impl<'j> ColumnGridHistogram<'j> {
                 .zip(&by.codes)
                 .map(|(rows, codes)| {
                     let code = |row: &u32| codes.get(*row as usize).copied().unwrap_or(0);
-                    rows.iter().map(code).collect()
+                    rows.par_iter().with_min_len(CHUNK).map(code).collect()
                 })
                 .collect(),
         };
@@ -112,8 +112,8 @@ impl<'j> ColumnGridHistogram<'j> {
             .ok_or(NOT_FINITE)?;
         let groups = groups.map_or(vec![], |by| {
             let sorted = |(order, codes): (&Vec<u32>, &std::sync::Arc<[u32]>)| {
-                let codes = order.iter().map(|row| codes[*row as usize]);
-                SortedGroups::new(by.len(), codes.collect())
+                let codes = order.par_iter().map(|row| codes[*row as usize]);
+                SortedGroups::new(by.len(), codes.with_min_len(CHUNK).collect())
             };
             orders.iter().zip(&by.codes).map(sorted).collect()
         });
@@ -273,7 +273,11 @@ fn place(job: &Job, keys: Option<&KeyParts>, (last, parts): (f64, usize)) -> Opt
     ];
     let sides: Vec<(Side, &Table)> = sides.into_iter().flatten().collect();
     let members: Vec<Option<&[u32]>> = (sides.iter())
-        .map(|(side, _)| keys.map(|keys| keys.members(*side)))
+        .map(|(side, table)| {
+            let members = keys.map(|keys| keys.members(*side));
+            // All rows stay in their order.
+            members.filter(|members| members.len() < table.rows())
+        })
         .collect();
     let values: Vec<Block<f64>> = (sides.iter().zip(&members))
         .map(|((_, table), rows)| coordinates(table, *rows))
@@ -289,8 +293,13 @@ fn place(job: &Job, keys: Option<&KeyParts>, (last, parts): (f64, usize)) -> Opt
         }
     };
     let Some(gridded) = GriddedPoints::new(&frame, &slices, last, parts) else {
-        let orders = members.iter().map(|rows| rows.map(<[u32]>::to_vec));
-        let orders: Vec<Vec<u32>> = orders.collect::<Option<_>>()?;
+        // A question without groups has other strategies.
+        keys?;
+        let all = |table: &Table| (0..table.rows() as u32).collect();
+        let order = |(rows, side): (&Option<&[u32]>, &(Side, &Table))| {
+            rows.map_or_else(|| all(side.1), <[u32]>::to_vec)
+        };
+        let orders: Vec<Vec<u32>> = members.iter().zip(&sides).map(order).collect();
         let rows = orders.clone();
         let points =
             |(order, table): (&Vec<u32>, &(Side, &Table))| arranged(&frame, table.1, Some(order));
