@@ -182,13 +182,17 @@ fn shares(asked: &Asked, job: &Job, wanted: &zipfold_testkit::compare::Numbers) 
         data,
         what,
     } = asked;
+    let pruned = chosen([("prune", "on"), ("tile.rows", "128")]);
+    let machine = zipfold::internals::cpu::detect(2, 1 << 32);
+    // Questions without pairs are not pruned.
+    let overrides = match zipfold::internals::plan::choose(job, &machine, &pruned) {
+        Ok(_) => pruned,
+        Err(_) => Overrides::default(),
+    };
     let options = |shard| Options {
         threads: 2,
         shard,
-        overrides: match job.space.n.min(job.space.m) {
-            0 => Overrides::default(),
-            _ => chosen([("prune", "on"), ("tile.rows", "128")]),
-        },
+        overrides: overrides.clone(),
         ..Options::default()
     };
     let part = |index: usize| {
