@@ -73,7 +73,7 @@ fn group_bytes(job: &Job, threads: u64, prune: Prune) -> u64 {
     }
     // A counter of 32 bits, its count, and of both sums what is not added yet and the numbers. Copies
     // of few sums take less than a megabyte.
-    let counters = crate::groups::counters(job, groups as usize) as u64;
+    let counters = counters(job, groups as usize) as u64;
     let of_thread = counters.saturating_mul(100).saturating_add(1 << 20);
     12 * (job.space.n + job.space.m) as u64 + threads.saturating_mul(of_thread)
 }
@@ -120,4 +120,25 @@ fn copies(job: &Job, prune: Prune) -> u64 {
         false if Form::for_job(job).is_some() => 3,
         false => 1 + u64::from(job.low.dim >= LONG),
     }
+}
+
+/// Returns the counters of a histogram by this many groups; none of another fold. One whose sums take
+/// more numbers than those of one unit counts several times.
+pub(crate) fn counters(job: &Job, groups: usize) -> usize {
+    let inner =
+        (job.folds.iter()).map(|fold| fold.grouped().map_or(fold, |grouped| &grouped.inner));
+    let slots = |fold: &Fold| match fold {
+        // Under, over, and NaN. A count and two sums of two words each are five numbers.
+        Fold::Histogram(h) => (h.axes[0].bins() + 3) * h.numbers().div_ceil(5),
+        Fold::Reduce(_)
+        | Fold::Nearest(_)
+        | Fold::Join(_)
+        | Fold::Dense(_)
+        | Fold::Extremes(_)
+        | Fold::Quantile(_)
+        | Fold::Top(_)
+        | Fold::Grouped(_) => 0,
+    };
+    let slots: usize = inner.map(slots).sum();
+    groups.saturating_mul(groups).saturating_mul(slots)
 }

@@ -11,6 +11,7 @@
 //! 100 000 keys                                                               parts
 //! ```
 
+use crate::bytes::{counters, working_bytes};
 use crate::cost::Term;
 use crate::overrides::{Overrides, Pruning};
 use crate::plan::Plan;
@@ -26,27 +27,6 @@ const PAIRS_PER_COUNTER: u64 = 16;
 const GROUPED: f64 = 1.3;
 /// Seconds that a batch takes for a counter: to make it, to add it, and its part of a state.
 const OF_COUNTER: f64 = 1e-8;
-
-/// Returns the counters of a histogram by this many groups; none of another fold. One whose sums take
-/// more numbers than those of one unit counts several times.
-pub(crate) fn counters(job: &Job, groups: usize) -> usize {
-    let inner =
-        (job.folds.iter()).map(|fold| fold.grouped().map_or(fold, |grouped| &grouped.inner));
-    let slots = |fold: &Fold| match fold {
-        // Under, over, and NaN. A count and two sums of two words each are five numbers.
-        Fold::Histogram(h) => (h.axes[0].bins() + 3) * h.numbers().div_ceil(5),
-        Fold::Reduce(_)
-        | Fold::Nearest(_)
-        | Fold::Join(_)
-        | Fold::Dense(_)
-        | Fold::Extremes(_)
-        | Fold::Quantile(_)
-        | Fold::Top(_)
-        | Fold::Grouped(_) => 0,
-    };
-    let slots: usize = inner.map(slots).sum();
-    groups.saturating_mul(groups).saturating_mul(slots)
-}
 
 /// Returns the plan of `job` in one column grid if it takes less time than `by_parts`, or the user asks
 /// to prune; `choose` plans the question without its groups.
@@ -68,8 +48,8 @@ pub(crate) fn plan(
     Ok(together.filter(less).unwrap_or(by_parts))
 }
 
-/// Returns whether one column grid can count the pairs of all groups of `job`, whatever its rows are:
-/// nobody would stand in for it.
+/// Returns whether one column grid can count the pairs of all groups of `job` for any rows: nobody would
+/// stand in for it.
 fn can(job: &Job, plain: &Job) -> bool {
     let Some(parts) = &job.parts else {
         return false;
@@ -88,54 +68,37 @@ fn can(job: &Job, plain: &Job) -> bool {
 
 /// Returns the plan of `job` by that of the question without its groups, where this uses a column grid.
 fn together(job: &Job, plain: Plan, overrides: &Overrides) -> Result<Option<Plan>> {
-    let (Some(parts), Some(mut column_grid)) = (&job.parts, plain.prune.column_grid) else {
+    let found = plain.prune.column_grid.filter(|_| plain.prune.is_on());
+    let (Some(parts), Some(mut column_grid)) = (&job.parts, found) else {
         return Ok(None);
     };
-    if !plain.prune.is_on() {
-        return Ok(None);
-    }
     column_grid.groups = parts.groups() as u32;
     let counters = counters(job, parts.groups());
-    let (pairs, threads) = (job.pairs()?, plain.threads);
     let tiles_per_batch = match overrides.batch {
         Some(_) => plain.tiles_per_batch,
-        None => {
-            let most = (BLOCK * BLOCK * 64) as u64;
-            let of_tile = (pairs / plain.tiles.max(1) as u64).clamp(1, most);
-            let wanted = (counters as u64 * PAIRS_PER_COUNTER).div_ceil(of_tile) as usize;
-            wanted.clamp(1, (plain.tiles / (4 * threads)).max(1))
-        }
+        None => batch(&plain, job.pairs()?, counters as u64),
     };
-    let batches = plain.tiles.div_ceil(tiles_per_batch);
-    let mut terms: Vec<Term> = plain.terms.clone();
-    let counting = terms.iter_mut().filter(|term| term.what == "counting");
-    counting.for_each(|term| term.seconds *= GROUPED);
-    terms.push(Term {
-        what: "counters of groups".into(),
-        seconds: OF_COUNTER * (counters * batches) as f64 / threads as f64,
-    });
-    terms.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
+    let terms = terms(&plain, counters * plain.tiles.div_ceil(tiles_per_batch));
     let mut prune = plain.prune;
     prune.column_grid = Some(column_grid);
-    let states = job
-        .folds
-        .iter()
-        .map(|fold| fold.bytes(job.space.n, job.space.m));
-    let states = states.fold(0, u64::saturating_add);
-    let working = crate::bytes::working_bytes(job, threads, plain.tiling, prune);
+    let states = job.folds.iter();
+    let states = states.map(|fold| fold.bytes(job.space.n, job.space.m));
+    let working = working_bytes(job, plain.threads, plain.tiling, prune);
     let mut reasons = plain.reasons.clone();
-    let what = format!(
-        "{} groups in one column grid, each pair of them with counters of its own",
-        parts.groups()
+    reasons.push(
+        format!(
+            "{} groups in one column grid, each pair of them with counters of its own",
+            parts.groups()
+        )
+        .into(),
     );
-    reasons.push(what.into());
     Ok(Some(Plan {
         strategies: vec![Strategy::ColumnGrid {
             parts: column_grid.parts,
         }],
         tiles_per_batch,
-        pairs,
-        peak_bytes: states.saturating_add(working),
+        pairs: job.pairs()?,
+        peak_bytes: states.fold(working, u64::saturating_add),
         seconds: terms.iter().map(|term| term.seconds).sum(),
         bound: terms.first().map_or_else(String::new, |t| t.what.clone()),
         terms,
@@ -144,4 +107,24 @@ fn together(job: &Job, plain: Plan, overrides: &Overrides) -> Result<Option<Plan
         part: None,
         ..plain
     }))
+}
+
+/// Returns the tiles of a batch, of a run of this many pairs.
+fn batch(plain: &Plan, pairs: u64, counters: u64) -> usize {
+    let of_tile = (pairs / plain.tiles.max(1) as u64).clamp(1, (BLOCK * BLOCK * 64) as u64);
+    let wanted = (counters * PAIRS_PER_COUNTER).div_ceil(of_tile) as usize;
+    wanted.clamp(1, (plain.tiles / (4 * plain.threads)).max(1))
+}
+
+/// Returns what the time is made of, where batches make this many counters in all.
+fn terms(plain: &Plan, counters: usize) -> Vec<Term> {
+    let mut terms = plain.terms.clone();
+    let counting = terms.iter_mut().filter(|term| term.what == "counting");
+    counting.for_each(|term| term.seconds *= GROUPED);
+    terms.push(Term {
+        what: "counters of groups".into(),
+        seconds: OF_COUNTER * counters as f64 / plain.threads as f64,
+    });
+    terms.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
+    terms
 }

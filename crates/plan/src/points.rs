@@ -45,15 +45,17 @@ fn reads_numbers(job: &Job, h: &Histogram) -> bool {
         if id == binned || !seen.insert(id) {
             continue;
         }
-        match (low.source(id), low.formula.node(id)) {
-            (Source::Attr(..) | Source::Const(_), _) => {}
-            (Source::Pair, Node::Unary(_, a)) => open.push(*a),
-            (Source::Pair, Node::Binary(_, a, b)) => open.extend([*a, *b]),
-            (Source::Pair, Node::Select(c, a, b)) => open.extend([*c, *a, *b]),
-            // The difference of two numbers, if no box makes it another one.
-            (Source::Pair, Node::DeltaAt(_)) if !low.periodic => {}
-            _ => return false,
+        if matches!(low.source(id), Source::Attr(..) | Source::Const(_)) {
+            continue;
         }
+        // Operations on numbers; the difference of two numbers, if no box makes it another one.
+        let node = low.formula.node(id);
+        let steps = matches!(node, Node::Unary(..) | Node::Binary(..) | Node::Select(..));
+        let differs = matches!(node, Node::DeltaAt(_)) && !low.periodic;
+        if low.source(id) != Source::Pair || !(steps || differs) {
+            return false;
+        }
+        open.extend(low.formula.operands(id));
     }
     true
 }

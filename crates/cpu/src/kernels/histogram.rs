@@ -30,6 +30,7 @@ mod strips;
 mod sums;
 mod sweep;
 mod table;
+mod terms;
 #[cfg(test)]
 mod tests;
 mod uniform;

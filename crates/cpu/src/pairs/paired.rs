@@ -19,51 +19,72 @@ pub(super) fn paired(
 ) -> Option<Program> {
     let [x, y] = [0, 1].map(|side: usize| low.row_scalars[side].len());
     let given = program.roots[squared].first().copied()?;
-    let number = |src: Src| match src {
-        _ if src == given => Some(Src::YAttr(x + y)),
-        Src::XAttr(a) => Some(Src::YAttr(a)),
-        Src::YAttr(a) => Some(Src::YAttr(x + a)),
-        Src::Reg(_) | Src::Const(_) => Some(src),
-        Src::XStream(_) | Src::YStream(_) | Src::Vector(_) | Src::DeltaK | Src::DeltaAt(_) => None,
-    };
+    let numbers = PairNumbers { x, y, given };
     let root = |at: usize| match wanted.contains(&at) {
-        true => program.roots[at].iter().map(|src| number(*src)).collect(),
+        true => program.roots[at]
+            .iter()
+            .map(|src| numbers.place(*src))
+            .collect(),
         false => Some(vec![Src::Const(0.0)]),
     };
     let roots: Vec<Vec<Src>> = (0..program.roots.len()).map(root).collect::<Option<_>>()?;
-    let mut needed = vec![false; program.registers];
-    let need = |needed: &mut Vec<bool>, src: &Src| {
-        if let Src::Reg(register) = src {
-            needed[*register] = true;
-        }
-    };
-    roots
-        .iter()
-        .flatten()
-        .for_each(|src| need(&mut needed, src));
-    // Backwards: what an instruction reads is computed before it.
-    let all = program.stages.iter().flat_map(|stage| &stage.scalars);
-    let all: Vec<&LaneInst> = all.chain(&program.finish).collect();
-    let mut kept = vec![];
-    for inst in all.into_iter().rev() {
-        if std::mem::take(&mut needed[inst.dst]) {
-            let [a, b, c] = inst.src.map(number);
-            let src = [a?, b?, c?];
-            src.iter().for_each(|src| need(&mut needed, src));
-            kept.push(LaneInst { src, ..*inst });
-        }
-    }
-    // A register that no instruction computes is that of a reduction.
-    if needed.contains(&true) {
-        return None;
-    }
-    kept.reverse();
     Some(Program {
         stages: vec![],
-        finish: kept,
+        finish: needed(program, &numbers, &roots)?,
         tail: vec![],
         roots,
         registers: program.registers,
         periodic: false,
     })
+}
+
+/// Where the numbers of a pair lie: those of x, those of y, the squared distance.
+struct PairNumbers {
+    x: usize,
+    y: usize,
+    /// The operand that is the squared distance.
+    given: Src,
+}
+
+impl PairNumbers {
+    /// The operand over numbers of pairs; none of other operands.
+    fn place(&self, src: Src) -> Option<Src> {
+        match src {
+            _ if src == self.given => Some(Src::YAttr(self.x + self.y)),
+            Src::XAttr(a) => Some(Src::YAttr(a)),
+            Src::YAttr(a) => Some(Src::YAttr(self.x + a)),
+            Src::Reg(_) | Src::Const(_) => Some(src),
+            Src::XStream(_) | Src::YStream(_) | Src::Vector(_) | Src::DeltaK | Src::DeltaAt(_) => {
+                None
+            }
+        }
+    }
+}
+
+/// Marks the register of an operand.
+fn need(needed: &mut [bool], src: &Src) {
+    if let Src::Reg(register) = src {
+        needed[*register] = true;
+    }
+}
+
+/// The instructions that `roots` need, in order; none where one of them reads something else.
+fn needed(program: &Program, numbers: &PairNumbers, roots: &[Vec<Src>]) -> Option<Vec<LaneInst>> {
+    let mut open = vec![false; program.registers];
+    roots.iter().flatten().for_each(|src| need(&mut open, src));
+    // Backwards: what an instruction reads is computed before it.
+    let all = program.stages.iter().flat_map(|stage| &stage.scalars);
+    let all: Vec<&LaneInst> = all.chain(&program.finish).collect();
+    let mut kept = vec![];
+    for inst in all.into_iter().rev() {
+        if std::mem::take(&mut open[inst.dst]) {
+            let [a, b, c] = inst.src.map(|src| numbers.place(src));
+            let src = [a?, b?, c?];
+            src.iter().for_each(|src| need(&mut open, src));
+            kept.push(LaneInst { src, ..*inst });
+        }
+    }
+    kept.reverse();
+    // A register that no instruction computes is that of a reduction.
+    (!open.contains(&true)).then_some(kept)
 }

@@ -1,11 +1,16 @@
 //! The counters of a histogram, and its counts when it is finished.
+//!
+//! ```text
+//! private   u32, some copies of each slot         incremented by the loops, added to slots before they overflow
+//! slots     u64: under | bins | over | NaN        of each pair of groups, where there are groups
+//! finish:   private → slots → counts of each pair of groups, with the sums of its slots
+//! ```
 
 use super::copies::copies;
 use super::edges::Edges;
 use super::groups::{Groups, slots};
-use super::queued::{QueuedPairs, TakesPairs};
+use super::queued::{From, QueuedPairs, TakesPairs};
 use super::sums::{Sums, Terms};
-use super::sweep::From;
 use super::work::Work;
 use std::ops::Range;
 

@@ -9,8 +9,9 @@
 //! ```
 
 use super::edges::Edges;
+use super::queued::{From, QUEUE, QueuedPairs};
 use super::sums::BEHIND;
-use zipfold_vector::simd::{Kernel, Lanes, first_lanes};
+use zipfold_vector::simd::{Element, Isa, Kernel, Lanes, first_lanes};
 
 /// The groups of the points of x and of y.
 #[derive(Clone, Debug)]
@@ -19,6 +20,8 @@ pub struct Groups {
     /// By place, what its group adds to a counter; [`BEHIND`] places more.
     of_x: Vec<i32>,
     of_y: Vec<i32>,
+    /// The bits of a slot. Those above mark undecided cells of tables.
+    mask: i32,
 }
 
 /// Slots of a histogram: bins, under, over, and NaN.
@@ -46,6 +49,7 @@ impl Groups {
             count,
             of_x: shifts(x, count * slots),
             of_y: shifts(y, slots),
+            mask: slots.next_power_of_two() as i32 - 1,
         }
     }
     /// Pairs of groups.
@@ -61,38 +65,73 @@ impl Groups {
     pub(super) fn shift(&self, i: usize, j: usize) -> usize {
         (self.of_x[i] + self.of_y[j]) as usize
     }
-    /// Moves the first `N` slots of `index`, of row i and columns from j on, to the counters of their
-    /// groups. Bits of an undecided slot above `mask` are dropped.
+    /// Moves the slots of `A` rows from i on and a vector of columns from j on to the counters of their
+    /// groups.
     ///
     /// # Safety
-    /// Row i and column j are places.
+    /// The rows and column j are places.
     #[inline(always)]
-    pub(super) unsafe fn move_vector<const N: usize>(
+    pub(super) unsafe fn move_rows<T: Element, S: Lanes<T>, const A: usize>(
         &self,
         (i, j): (usize, usize),
-        mask: i32,
-        index: &mut [i32; 16],
+        slots: &mut [[i32; 16]; A],
     ) {
+        for (a, slots) in slots.iter_mut().enumerate() {
+            let pair = (i + a, j);
+            // A number of lanes that the compiler knows, so that its loops are vectors.
+            // SAFETY: the caller's promise.
+            unsafe {
+                match S::N {
+                    16 => self.move_vector::<16>(pair, slots),
+                    8 => self.move_vector::<8>(pair, slots),
+                    4 => self.move_vector::<4>(pair, slots),
+                    2 => self.move_vector::<2>(pair, slots),
+                    _ => self.move_vector::<1>(pair, slots),
+                }
+            }
+        }
+    }
+    /// Moves the first `N` slots, of row i and columns from j on.
+    ///
+    /// # Safety
+    /// As for [`Self::move_rows`].
+    #[inline(always)]
+    unsafe fn move_vector<const N: usize>(&self, (i, j): (usize, usize), slots: &mut [i32; 16]) {
         // SAFETY: 16 ≥ N numbers lie behind those of the last place.
         let (x, y) = unsafe {
             let y = self.of_y.as_ptr().add(j).cast::<[i32; N]>();
             (*self.of_x.get_unchecked(i), y.read_unaligned())
         };
-        for (index, y) in index.iter_mut().zip(&y) {
-            *index = (*index & mask) + (x + y);
+        for (slot, y) in slots.iter_mut().zip(&y) {
+            *slot = (*slot & self.mask) + (x + y);
+        }
+    }
+    /// Moves the slots of queued pairs to the counters of their groups.
+    #[inline(always)]
+    pub(super) fn move_queued(&self, isa: Isa, pairs: &QueuedPairs<'_>, slots: &mut [i32]) {
+        let mut to = [0; QUEUE + 16];
+        let shifts = Shifts {
+            groups: self,
+            from: pairs.from,
+            lanes: pairs.lanes,
+            to: &mut to,
+        };
+        f32::dispatch(isa, shifts);
+        for (slot, shift) in slots.iter_mut().zip(&to) {
+            *slot += shift;
         }
     }
 }
 
 /// What the groups of queued pairs add to their counters.
-pub(super) struct Shifts<'a> {
-    pub groups: &'a Groups,
+struct Shifts<'a> {
+    groups: &'a Groups,
     /// Row, first column and lanes of each vector that was queued.
-    pub from: &'a [super::sweep::From],
+    from: &'a [From],
     /// Lanes of such a vector.
-    pub lanes: usize,
+    lanes: usize,
     /// Room for a queue, and a vector behind it.
-    pub to: &'a mut [i32],
+    to: &'a mut [i32],
 }
 
 impl Kernel<f32> for Shifts<'_> {

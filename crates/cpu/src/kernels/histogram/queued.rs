@@ -1,6 +1,5 @@
 //! What others do with the pairs of a queue, whose bins are known.
 
-use super::sweep::From;
 use zipfold_vector::simd::{Kernel, Lanes, first_lanes};
 
 /// Takes pairs by their places, with their slots: 0 is under, then come the bins, over, and NaN.
@@ -11,7 +10,28 @@ pub trait TakesPairs: std::fmt::Debug {
 }
 
 /// Pairs that a queue holds at most.
-pub const MOST_QUEUED: usize = super::sweep::QUEUE;
+pub const MOST_QUEUED: usize = QUEUE;
+pub(super) const QUEUE: usize = 1024;
+
+/// A vector of which lanes were queued: its row and first column, and where they begin in the
+/// queue.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct From {
+    pub i: u32,
+    pub j: u32,
+    pub bits: u32,
+    pub start: u32,
+}
+
+/// The positions of the set bits.
+#[inline(always)]
+pub(super) fn lanes(mut bits: u32) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let lane = bits.trailing_zeros() as usize;
+        bits &= bits.wrapping_sub(1);
+        (lane < 32).then_some(lane)
+    })
+}
 
 /// Pairs in the order in which they were queued.
 #[derive(Debug)]

@@ -20,16 +20,15 @@
 
 use super::binner::Binner;
 use super::counts::Histogram;
-use super::groups::{Groups, Shifts};
 use super::lattice;
 use super::points::{Near, Space};
-use super::queued::QueuedPairs;
+use super::queued::{From, QUEUE, QueuedPairs, lanes};
 use super::strips::Span;
 use super::uniform::all;
 use super::work::{Pairs, Work};
 use std::marker::PhantomData;
 use std::ops::Range;
-use zipfold_vector::simd::{Element, Isa, Kernel, Lanes, first_lanes};
+use zipfold_vector::simd::{Isa, Kernel, Lanes, first_lanes};
 
 /// Columns that are swept at once: bounds what one group of anchors can add to a private counter.
 const CHUNK: usize = 1 << 26;
@@ -90,16 +89,6 @@ pub(super) struct Queue<T> {
     /// Pairs ever queued.
     all: u64,
 }
-/// A vector of which lanes were queued: its row and first column, and where they begin in the
-/// queue.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct From {
-    pub i: u32,
-    pub j: u32,
-    pub bits: u32,
-    pub start: u32,
-}
-pub(super) const QUEUE: usize = 1024;
 /// Columns that are looked at between two looks at the length, and what four anchors may add to it.
 const SHORT: usize = 128;
 const ROOM: usize = 4 * (SHORT + 16);
@@ -373,7 +362,6 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Visitor<T> for Counting<'_, '_, B,
         let counters = self.histogram.private.as_mut_ptr();
         // Groups have one copy of each counter.
         let groups = self.histogram.groups.filter(|_| SHIFT == 0);
-        let mask = self.histogram.mask() as i32;
         for j in piece.cols.clone().step_by(S::N) {
             let mut y = [s.splat(T::ZERO); D];
             for (y, column) in y.iter_mut().zip(columns) {
@@ -400,11 +388,8 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Visitor<T> for Counting<'_, '_, B,
                 }
             }
             if let Some(groups) = groups {
-                // A loop of its own, so that the one above stays as it is without groups.
-                for (a, now) in now.iter_mut().enumerate() {
-                    // SAFETY: rows of a piece and its columns are places.
-                    unsafe { move_to_groups::<T, S>(groups, (piece.i + a, j), mask, now) };
-                }
+                // SAFETY: rows of a piece and its columns are places.
+                unsafe { groups.move_rows::<T, S, A>((piece.i, j), now) };
             }
             late.round += 1;
             let lives = lives::<T, S, A>(work, piece, j);
@@ -414,12 +399,8 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Visitor<T> for Counting<'_, '_, B,
                 any |= bits | (live ^ whole);
             }
             if any != 0 {
-                for a in 0..A {
-                    let of = |lane: usize| (piece.i + a, j + lane);
-                    let (exact, wrong) =
-                        (undecided[a] & lives[a], undecided[a] | (lives[a] ^ whole));
-                    settle::<SHIFT>(self.histogram, work, of, exact, wrong, &now[a]);
-                }
+                let bits = [undecided, lives];
+                settle_rows::<SHIFT, A>(self.histogram, work, (piece.i, j), bits, whole, now);
             }
         }
     }
@@ -435,27 +416,22 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Visitor<T> for Counting<'_, '_, B,
     }
 }
 
-/// Moves the slots of a vector to the counters of their groups.
-///
-/// # Safety
-/// The row and the first column are places.
-#[inline(always)]
-unsafe fn move_to_groups<T: Near, S: Lanes<T>>(
-    groups: &Groups,
-    pair: (usize, usize),
-    mask: i32,
-    index: &mut [i32; 16],
+/// Counts the undecided lanes of rows from i on and columns from j on in f64, and takes back the ones
+/// that are no pairs; `whole` has all lanes.
+#[cold]
+#[inline(never)]
+fn settle_rows<const SHIFT: i32, const A: usize>(
+    histogram: &mut Histogram<'_>,
+    work: &Work<'_>,
+    (i, j): (usize, usize),
+    [undecided, lives]: [[u32; A]; 2],
+    whole: u32,
+    index: &[[i32; 16]; A],
 ) {
-    // A number of lanes that the compiler knows, so that its loops are vectors.
-    // SAFETY: the caller's promise.
-    unsafe {
-        match S::N {
-            16 => groups.move_vector::<16>(pair, mask, index),
-            8 => groups.move_vector::<8>(pair, mask, index),
-            4 => groups.move_vector::<4>(pair, mask, index),
-            2 => groups.move_vector::<2>(pair, mask, index),
-            _ => groups.move_vector::<1>(pair, mask, index),
-        }
+    for a in 0..A {
+        let of = |lane: usize| (i + a, j + lane);
+        let (exact, wrong) = (undecided[a] & lives[a], undecided[a] | (lives[a] ^ whole));
+        settle::<SHIFT>(histogram, work, of, exact, wrong, &index[a]);
     }
 }
 
@@ -587,21 +563,7 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Drain<'_, '_, T, B, SHIFT> {
             taker.take(&all, &mut index[..queue.len], SHIFT);
         }
         if let Some(groups) = histogram.groups {
-            let mut shifts = [0; QUEUE + 16];
-            let to = &mut shifts;
-            let (from, lanes) = (all.from, S::N);
-            f32::dispatch(
-                isa,
-                Shifts {
-                    groups,
-                    from,
-                    lanes,
-                    to,
-                },
-            );
-            for (index, shift) in index.iter_mut().zip(&shifts) {
-                *index += shift;
-            }
+            groups.move_queued(isa, &all, &mut index[..queue.len]);
         }
         let index = &index[..queue.len];
         for (lane, slot) in index.iter().enumerate() {
@@ -609,73 +571,9 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Drain<'_, '_, T, B, SHIFT> {
             unsafe { bump_one::<SHIFT>(histogram.private.as_mut_ptr(), *slot as u32, lane) };
         }
         if let Some(sums) = &mut histogram.sums {
-            let of = sums.terms;
-            let mut terms = [0.0; QUEUE + 16];
-            if let Some([x, y]) = of.weights {
-                let (from, terms) = (&queue.from[..queue.vectors], &mut terms);
-                f64::dispatch(
-                    isa,
-                    Weigh {
-                        from,
-                        x,
-                        y,
-                        unit: of.weight_scale.unit(),
-                        lanes: S::N,
-                        terms,
-                    },
-                );
-                sums.add_all(isa, false, &terms[..queue.len], index, SHIFT);
-            }
-            if of.values {
-                let pairs = queue.from[..queue.vectors].iter().flat_map(|from| {
-                    let j = from.j as usize;
-                    lanes(from.bits).map(move |lane| (from.i as usize, j + lane))
-                });
-                terms
-                    .iter_mut()
-                    .zip(pairs)
-                    .for_each(|(t, (i, j))| *t = of.value(work.x.squared_distance(i, work.y, j)));
-                sums.add_all(isa, true, &terms[..queue.len], index, SHIFT);
-            }
+            sums.add_queued(isa, work, &all, (index, SHIFT));
         }
         (queue.len, queue.vectors) = (0, 0);
-    }
-}
-
-/// The products of the weights of queued pairs, in units.
-struct Weigh<'a> {
-    from: &'a [From],
-    x: &'a [f64],
-    y: &'a [f64],
-    unit: f64,
-    /// Lanes of the vectors that were queued.
-    lanes: usize,
-    terms: &'a mut [f64; QUEUE + 16],
-}
-
-impl Kernel<f64> for Weigh<'_> {
-    type Output = ();
-    #[inline(always)]
-    fn run<S: Lanes<f64>>(self, s: S) {
-        let unit = s.splat(self.unit);
-        let mut end = 0;
-        for From { i, j, bits, .. } in self.from {
-            let x = s.splat(self.x[*i as usize]);
-            for part in (0..self.lanes).step_by(S::N) {
-                let bits = bits >> part & first_lanes(S::N);
-                // SAFETY: 16 weights lie behind the last point's, and 16 terms behind those of a
-                // full queue.
-                unsafe {
-                    let y = s.load(self.y.as_ptr().add(*j as usize + part));
-                    s.store_compressed(
-                        s.mul(s.mul(x, y), unit),
-                        bits,
-                        self.terms.as_mut_ptr().add(end),
-                    );
-                }
-                end += bits.count_ones() as usize;
-            }
-        }
     }
 }
 
@@ -834,14 +732,4 @@ unsafe fn bump_one<const SHIFT: i32>(counters: *mut u32, slot: u32, lane: usize)
         let counter = counters.add(slot as usize + lane % (1 << SHIFT));
         *counter = (*counter).wrapping_add(1);
     }
-}
-
-/// The positions of the set bits.
-#[inline(always)]
-fn lanes(mut bits: u32) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let lane = bits.trailing_zeros() as usize;
-        bits &= bits.wrapping_sub(1);
-        (lane < 32).then_some(lane)
-    })
 }

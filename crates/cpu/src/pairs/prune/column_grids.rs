@@ -11,24 +11,19 @@
 
 use super::group_pairs::{SortedGroups, add_pairs};
 use super::pair_formulas::PairFormulas;
-use crate::kernels::histogram::{
-    ColumnGrid, Columns, Counts, Frame, GriddedPoints, Meeting, Span, Strip, TakesPairs,
-};
-use crate::pairs::points::{Distances, NOT_FINITE, PlacedRows, arranged, frame};
+use super::placed_tables::{CHUNK, PlacedTables};
+use crate::kernels::histogram::{ColumnGrid, Columns, Counts, Meeting, Span, Strip, TakesPairs};
+use crate::pairs::points::{Distances, NOT_FINITE, PlacedRows};
 use crate::pairs::reductions;
 use rayon::prelude::*;
 use std::ops::Range;
 use zipfold_core::fold::{Fold, Grouped, GroupedState, Histogram, HistogramState, State, Tally};
-use zipfold_core::parts::KeyParts;
-use zipfold_core::{Domain, Error, Job, Result, Side, Table};
+use zipfold_core::keys::RowKeys;
+use zipfold_core::{Domain, Error, Job, Result};
 use zipfold_plan::executor::Declined;
 use zipfold_plan::executor::{Executor, Folded, Sink, Stop};
 use zipfold_plan::{Plan, Tile};
-use zipfold_vector::memory::Block;
 use zipfold_vector::simd;
-
-/// Rows that a thread copies at a time.
-const CHUNK: usize = 4096;
 
 /// A histogram of distances whose points lie in a column grid.
 #[derive(Debug)]
@@ -50,16 +45,6 @@ pub struct ColumnGridHistogram<'j> {
     formulas: Option<PairFormulas>,
 }
 
-/// Rows in the places of points.
-struct Placed {
-    grid: Option<(ColumnGrid, Vec<Columns>)>,
-    /// By side, the row in each place.
-    rows: Vec<Vec<u32>>,
-    /// By side, the sorted rows.
-    orders: Vec<Vec<u32>>,
-    points: Vec<crate::kernels::histogram::Points>,
-}
-
 impl<'j> ColumnGridHistogram<'j> {
     /// Places the rows of `job` in columns of cells as wide as the last edge over `parts`; none
     /// where the job is of another kind, or its points too wide apart for single precision.
@@ -75,57 +60,42 @@ impl<'j> ColumnGridHistogram<'j> {
             return Err(NOT_FINITE);
         }
         let keys = job.parts.as_deref();
-        let Placed {
-            grid,
-            rows,
-            orders,
-            points,
-        } = place(asked, keys, (last, parts as usize))
+        let by = keys.and_then(|keys| keys.by.as_ref());
+        let rows = PlacedTables::new(asked, keys, (last, parts as usize))
             .ok_or("the points are too far apart for single precision")?;
-        let sides = [0, rows.len() - 1];
-        let [x, y] = sides.map(|side| &rows[side][..]);
-        let groups = keys.and_then(|keys| keys.by.as_ref());
-        let codes: Vec<Vec<u32>> = match groups {
-            None => vec![],
-            // Places without a row are met by no pair within the edges.
-            Some(by) => [x, y]
-                .iter()
-                .zip(&by.codes)
-                .map(|(rows, codes)| {
-                    let code = |row: &u32| codes.get(*row as usize).copied().unwrap_or(0);
-                    rows.par_iter().with_min_len(CHUNK).map(code).collect()
-                })
-                .collect(),
-        };
+        let [x, y] = rows.places();
+        // Places without a row are met by no pair within the edges.
+        let codes = by.map(|by| {
+            let codes = |side: usize, rows: &[u32]| codes_of(rows, &by.codes[side]);
+            [codes(0, x), codes(1, y)]
+        });
         let placed = PlacedRows {
             rows: Some([x, y]),
-            groups: groups.map(|by| (by.len(), [&codes[0][..], &codes[1][..]])),
+            groups: by
+                .zip(codes.as_ref())
+                .map(|(by, [x, y])| (by.len(), [&x[..], &y[..]])),
         };
         let formulas = match h.sums_formulas() {
             true => Some(PairFormulas::new(asked, h, [x, y]).ok_or(NOT_OF_NUMBERS)?),
             false => None,
         };
-        let mut points = points.into_iter();
-        let distances = points
-            .next()
-            .and_then(|x| Distances::between(asked, x, points.next(), placed))
-            .ok_or(NOT_FINITE)?;
-        let groups = groups.map_or(vec![], |by| {
-            let sorted = |(order, codes): (&Vec<u32>, &std::sync::Arc<[u32]>)| {
-                let codes = order.par_iter().map(|row| codes[*row as usize]);
-                SortedGroups::new(by.len(), codes.with_min_len(CHUNK).collect())
-            };
-            orders.iter().zip(&by.codes).map(sorted).collect()
-        });
-        let members = sides.map(|side| orders[side].len());
+        let [of_x, of_y] = rows.points.clone();
+        let distances = of_x.and_then(|x| Distances::between(asked, x, of_y, placed));
+        let sorted = |by: &RowKeys| {
+            let orders = rows.orders.iter().zip(&by.codes);
+            let sorted = orders.map(|(order, codes)| codes_of(order, codes));
+            sorted
+                .map(|codes| SortedGroups::new(by.len(), codes))
+                .collect()
+        };
         Ok(ColumnGridHistogram {
             job,
             isas: (plan.isa, reductions::isa(plan.isa)),
-            grid,
-            order: with_others(orders, asked.space.n, keys),
-            members,
-            distances,
-            groups,
+            members: rows.members(),
+            groups: by.map_or(vec![], sorted),
+            order: rows.order(asked.space.n),
+            grid: rows.grid,
+            distances: distances.ok_or(NOT_FINITE)?,
             formulas,
             ungrouped,
         })
@@ -238,10 +208,8 @@ impl Executor for ColumnGridHistogram<'_> {
             return Err(Error::internal("a column grid without a histogram"));
         };
         let points = self.distances.points();
-        let mut sums = match &self.formulas {
-            Some(formulas) => Some(formulas.begin(asked, fold, points, self.isas)),
-            None => None,
-        };
+        let formulas = self.formulas.as_ref();
+        let mut sums = formulas.map(|formulas| formulas.begin(asked, fold, points, self.isas));
         let taker = sums.as_mut().map(|sums| sums as &mut dyn TakesPairs);
         let (counts, mut tally, pairs) = self.count(tiles, taker, stop)?;
         if let Some(grouped) = self.job.folds[0].grouped() {
@@ -264,95 +232,8 @@ impl Executor for ColumnGridHistogram<'_> {
     }
 }
 
-/// Puts the rows that have a group, or all, into columns as wide as the last edge over a number of
-/// parts. Rows of groups that no grid can place stay as they are; others are none.
-fn place(job: &Job, keys: Option<&KeyParts>, (last, parts): (f64, usize)) -> Option<Placed> {
-    let sides = [
-        Some((Side::X, &job.x)),
-        job.y.as_ref().map(|y| (Side::Y, y)),
-    ];
-    let sides: Vec<(Side, &Table)> = sides.into_iter().flatten().collect();
-    let members: Vec<Option<&[u32]>> = (sides.iter())
-        .map(|(side, table)| {
-            let members = keys.map(|keys| keys.members(*side));
-            // All rows stay in their order.
-            members.filter(|members| members.len() < table.rows())
-        })
-        .collect();
-    let values: Vec<Block<f64>> = (sides.iter().zip(&members))
-        .map(|((_, table), rows)| coordinates(table, *rows))
-        .collect();
-    let slices: Vec<&[f64]> = values.iter().map(|v| &v[..]).collect();
-    let frame = frame(job, || Frame::open_rows(&values[0], job.low.dim));
-    // The numbers of rows, of their numbers among the members.
-    let named = |side: usize, rows: &mut [u32]| {
-        if let Some(members) = members[side] {
-            // Places without a row stay.
-            let name = |row: &mut u32| *row = members.get(*row as usize).copied().unwrap_or(*row);
-            rows.iter_mut().for_each(name);
-        }
-    };
-    let Some(gridded) = GriddedPoints::new(&frame, &slices, last, parts) else {
-        // A question without groups has other strategies.
-        keys?;
-        let all = |table: &Table| (0..table.rows() as u32).collect();
-        let order = |(rows, side): (&Option<&[u32]>, &(Side, &Table))| {
-            rows.map_or_else(|| all(side.1), <[u32]>::to_vec)
-        };
-        let orders: Vec<Vec<u32>> = members.iter().zip(&sides).map(order).collect();
-        let rows = orders.clone();
-        let points =
-            |(order, table): (&Vec<u32>, &(Side, &Table))| arranged(&frame, table.1, Some(order));
-        let points = orders.iter().zip(&sides).map(points).collect();
-        return Some(Placed {
-            grid: None,
-            rows,
-            orders,
-            points,
-        });
-    };
-    let columns = &gridded.columns;
-    let mut rows: Vec<Vec<u32>> = columns.iter().map(|c| c.places().to_vec()).collect();
-    let mut orders: Vec<Vec<u32>> = columns.iter().map(|c| c.order.clone()).collect();
-    rows.iter_mut()
-        .enumerate()
-        .for_each(|(side, rows)| named(side, rows));
-    orders
-        .iter_mut()
-        .enumerate()
-        .for_each(|(side, rows)| named(side, rows));
-    Some(Placed {
-        rows,
-        orders,
-        grid: Some((gridded.column_grid, gridded.columns)),
-        points: gridded.points,
-    })
-}
-
-/// The coordinates of some rows, or of all, row by row.
-fn coordinates(table: &Table, rows: Option<&[u32]>) -> Block<f64> {
-    let dimensions = table.cols();
-    let count = rows.map_or(table.rows(), <[u32]>::len);
-    let mut values = Block::zeros(count * dimensions);
-    values
-        .par_chunks_mut((CHUNK * dimensions).max(1))
-        .enumerate()
-        .for_each(|(chunk, values)| {
-            for (at, to) in values.chunks_exact_mut(dimensions).enumerate() {
-                let at = chunk * CHUNK + at;
-                table.row_into(rows.map_or(at, |rows| rows[at] as usize), to);
-            }
-        });
-    values
-}
-
-/// The sorted rows of x, and behind them those without a group.
-fn with_others(orders: Vec<Vec<u32>>, rows: usize, keys: Option<&KeyParts>) -> Vec<u32> {
-    let mut order = orders.into_iter().next().unwrap_or_default();
-    if keys.is_some() && order.len() < rows {
-        let mut has_group = vec![false; rows];
-        order.iter().for_each(|row| has_group[*row as usize] = true);
-        order.extend((0..rows as u32).filter(|row| !has_group[*row as usize]));
-    }
-    order
+/// The codes of rows; 0 of places without a row.
+fn codes_of(rows: &[u32], codes: &[u32]) -> Vec<u32> {
+    let code = |row: &u32| codes.get(*row as usize).copied().unwrap_or(0);
+    rows.par_iter().with_min_len(CHUNK).map(code).collect()
 }

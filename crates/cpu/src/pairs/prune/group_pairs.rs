@@ -1,5 +1,5 @@
-//! Groups of sorted rows: how many pairs of each two groups a tile has, those that nobody looks at
-//! included.
+//! Groups of sorted rows: how many pairs of each two groups a tile has, with the ones that nobody looks
+//! at.
 //!
 //! ```text
 //! rows × columns, one input, i < j        before | both | behind

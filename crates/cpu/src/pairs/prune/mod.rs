@@ -19,6 +19,7 @@ mod grid;
 mod group_pairs;
 mod limits;
 mod pair_formulas;
+mod placed_tables;
 mod range_search;
 mod sorted;
 mod traversal;
