@@ -21,6 +21,7 @@
 use crate::error::{Error, Result};
 use crate::keys::{NONE, RowKeys};
 use crate::opt::Opt;
+use crate::pair::Side;
 use crate::space::{Domain, Space};
 use std::ops::Range;
 
@@ -124,7 +125,12 @@ impl KeyParts {
         space: &Space,
     ) -> Result<KeyParts> {
         let side = |side: usize, rows: usize| Sorted::new(by.as_ref(), within.as_ref(), side, rows);
-        let [x, y] = [side(0, space.n), side(1, space.m)];
+        let x = side(0, space.n);
+        // One table is sorted once.
+        let y = match space.is_self() {
+            true => x.clone(),
+            false => side(1, space.m),
+        };
         let mut list = vec![];
         for cell in &x.cells {
             others(cell, &y, within.as_ref().map(|w| w.keep), space, &mut list)?;
@@ -145,6 +151,11 @@ impl KeyParts {
     /// Returns the number of groups, 1 if none were requested.
     pub fn groups(&self) -> usize {
         self.by.as_ref().map_or(1, RowKeys::len)
+    }
+    /// Returns the rows of a side that are in a part, by group and key: rows without a group or a key
+    /// are in none.
+    pub fn members(&self, side: Side) -> &[u32] {
+        &self.orders[side as usize]
     }
     /// Returns the rows of x of part `at`, ascending.
     pub fn rows(&self, at: usize) -> Vec<u32> {
@@ -190,6 +201,7 @@ impl KeyParts {
 }
 
 /// The rows of one side, sorted by group, then by key, then by row.
+#[derive(Clone)]
 struct Sorted {
     order: Vec<u32>,
     cells: Vec<Cell>,
@@ -200,6 +212,7 @@ struct Sorted {
 }
 
 /// The rows of a side with one group and one key.
+#[derive(Clone)]
 struct Cell {
     group: u32,
     key: u32,
@@ -211,11 +224,18 @@ impl Sorted {
         let code =
             |keys: Option<&RowKeys>, row: u32| keys.map_or(0, |k| k.codes[side][row as usize]);
         let place = |row: u32| [code(by, row), code(within.map(|w| &w.keys), row)];
-        // A row without a group or a key is in no part.
-        let mut order: Vec<u32> = (0..rows as u32)
-            .filter(|row| !place(*row).contains(&NONE))
-            .collect();
-        order.sort_by_key(|row| place(*row));
+        let order = match (by, within) {
+            // Many rows of few groups: counted, not compared.
+            (Some(by), None) => by_group(&by.codes[side], by.len()),
+            _ => {
+                // A row without a group or a key is in no part.
+                let mut order: Vec<u32> = (0..rows as u32)
+                    .filter(|row| !place(*row).contains(&NONE))
+                    .collect();
+                order.sort_by_key(|row| place(*row));
+                order
+            }
+        };
         let mut cells: Vec<Cell> = vec![];
         for (at, row) in order.iter().enumerate() {
             let [group, key] = place(*row);
@@ -259,6 +279,21 @@ impl Sorted {
         }
         self.cells[cells.start].rows.start..self.cells[cells.end - 1].rows.end
     }
+}
+
+/// Returns the rows that have a group, by group.
+fn by_group(codes: &[u32], groups: usize) -> Vec<u32> {
+    let mut next = vec![0usize; groups + 1];
+    let members = || codes.iter().enumerate().filter(|(_, code)| **code != NONE);
+    members().for_each(|(_, code)| next[*code as usize + 1] += 1);
+    (0..groups).for_each(|group| next[group + 1] += next[group]);
+    let mut order = vec![0; next[groups]];
+    for (row, code) in members() {
+        let to = &mut next[*code as usize];
+        order[*to] = row as u32;
+        *to += 1;
+    }
+    order
 }
 
 /// Appends the parts of the rows `cell` of x.

@@ -32,7 +32,7 @@ pub fn working_bytes(job: &Job, threads: usize, tiling: Tiling, prune: Prune) ->
     if prune.column_grid.is_some() {
         // Hoisted rows, sorted ones, columns and order; of one table where it meets itself.
         let other = if job.y.is_some() { rows[1] } else { 0 };
-        return 7 * (rows[0] + other) + threads * registers;
+        return 7 * (rows[0] + other) + threads * registers + group_bytes(job, threads, prune);
     }
     let search = prune.is_on()
         && Search::for_job(job).is_some_and(|s| s.question != SearchQuestion::Extremes);
@@ -61,6 +61,21 @@ pub fn working_bytes(job: &Job, threads: usize, tiling: Tiling, prune: Prune) ->
     copies(job, prune) * (rows[0] + rows[1])
         + weight_bytes(job)
         + threads * (registers + tile + gathered + lists + open)
+}
+
+/// Returns the bytes of groups of sorted rows and of places, and of the counters of every thread.
+fn group_bytes(job: &Job, threads: u64, prune: Prune) -> u64 {
+    let groups = prune
+        .column_grid
+        .map_or(0, |column_grid| column_grid.groups);
+    if groups == 0 {
+        return 0;
+    }
+    // A counter of 32 bits, its count, and of both sums what is not added yet and the numbers. Copies
+    // of few sums take less than a megabyte.
+    let counters = counters(job, groups as usize) as u64;
+    let of_thread = counters.saturating_mul(100).saturating_add(1 << 20);
+    12 * (job.space.n + job.space.m) as u64 + threads.saturating_mul(of_thread)
 }
 
 /// Returns the bytes of the hoisted values, in f64, of this many rows of side 0 (x) or 1 (y).
@@ -105,4 +120,25 @@ fn copies(job: &Job, prune: Prune) -> u64 {
         false if Form::for_job(job).is_some() => 3,
         false => 1 + u64::from(job.low.dim >= LONG),
     }
+}
+
+/// Returns the counters of a histogram by this many groups; none of another fold. One whose sums take
+/// more numbers than those of one unit counts several times.
+pub(crate) fn counters(job: &Job, groups: usize) -> usize {
+    let inner =
+        (job.folds.iter()).map(|fold| fold.grouped().map_or(fold, |grouped| &grouped.inner));
+    let slots = |fold: &Fold| match fold {
+        // Under, over, and NaN. A count and two sums of two words each are five numbers.
+        Fold::Histogram(h) => (h.axes[0].bins() + 3) * h.numbers().div_ceil(5),
+        Fold::Reduce(_)
+        | Fold::Nearest(_)
+        | Fold::Join(_)
+        | Fold::Dense(_)
+        | Fold::Extremes(_)
+        | Fold::Quantile(_)
+        | Fold::Top(_)
+        | Fold::Grouped(_) => 0,
+    };
+    let slots: usize = inner.map(slots).sum();
+    groups.saturating_mul(groups).saturating_mul(slots)
 }

@@ -36,7 +36,10 @@ pub fn choose(job: &Job, machine: &Machine, overrides: &Overrides) -> Result<Pla
     match &job.parts {
         Some(parts) => {
             let alike = parts.list.len().clamp(1, ALIKE);
-            crate::parts::plan(job, parts, |part| plain(part, alike, machine, overrides))
+            let by_parts =
+                crate::parts::plan(job, parts, |part| plain(part, alike, machine, overrides))?;
+            let whole = |job: &Job| plain(job, 1, machine, overrides);
+            crate::groups::plan(job, by_parts, overrides, whole)
         }
         None => plain(job, 1, machine, overrides),
     }

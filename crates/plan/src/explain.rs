@@ -41,7 +41,7 @@ fn short(job: &Job, plan: &Plan) -> String {
                 .join("; ")
         ),
     ];
-    if let Some(parts) = &job.parts {
+    if let (Some(parts), Some(_)) = (&job.parts, &plan.part) {
         let count = figures::grouped(parts.list.len() as u64);
         lines.push(format!(
             "parts      {count}, each computed as a question of its own"
@@ -309,8 +309,12 @@ fn pruning(job: &Job, plan: &Plan) -> String {
             let by = match (plan.prune.column_grid, plan.prune.grid) {
                 (_, Some(_)) => "on, by a grid of cells".into(),
                 (Some(column_grid), None) => {
+                    let of = match column_grid.groups {
+                        0 => String::new(),
+                        groups => format!(" of all {groups} groups"),
+                    };
                     format!(
-                        "on, by a column grid with {} cells to the last edge",
+                        "on, by a column grid{of} with {} cells to the last edge",
                         column_grid.parts
                     )
                 }

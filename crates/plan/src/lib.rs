@@ -26,6 +26,7 @@ pub mod executor;
 pub mod explain;
 pub mod family;
 pub mod filter;
+mod groups;
 mod kernels;
 pub mod low_precision;
 pub mod machine;

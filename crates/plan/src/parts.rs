@@ -19,7 +19,7 @@ use crate::tiles::{Tile, Tiling};
 use std::ops::Range;
 use zipfold_core::fold::BLOCK;
 use zipfold_core::parts::KeyParts;
-use zipfold_core::{Job, Result};
+use zipfold_core::{Job, Result, Side};
 
 /// Tiles that a question should have at least, and strips that a part may have at most.
 const TILES: usize = 64;
@@ -149,11 +149,27 @@ pub fn tiles(parts: &KeyParts, tiling: Tiling) -> Vec<Tile> {
     (0..parts.list.len()).flat_map(of_part).collect()
 }
 
+/// Counts the pairs of a tile of the run of `job`. Tiles of parts count on from part to part; those of
+/// groups in one column grid have rows without a group behind all others.
+pub fn count(job: &Job, plan: &Plan, tile: &Tile) -> u64 {
+    match (&job.parts, &plan.part) {
+        (Some(parts), None) => {
+            let within = |range: &Range<usize>, side| {
+                let end = parts.members(side).len();
+                range.start.min(end)..range.end.min(end)
+            };
+            let rows = within(&tile.rows, Side::X);
+            job.space.count(&rows, &within(&tile.cols, Side::Y))
+        }
+        _ => job.count(&tile.rows, &tile.cols),
+    }
+}
+
 /// Lists the tiles of the run of `job`.
 pub fn tiles_of_run(job: &Job, plan: &Plan) -> Vec<Tile> {
-    match &job.parts {
-        Some(parts) => tiles(parts, plan.tiling),
-        None => plan.tiling.tiles(&walked(job, plan.prune)),
+    match (&job.parts, &plan.part) {
+        (Some(parts), Some(_)) => tiles(parts, plan.tiling),
+        _ => plan.tiling.tiles(&walked(job, plan.prune)),
     }
 }
 

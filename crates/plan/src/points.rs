@@ -5,8 +5,11 @@
 //! counters without storing a value. The conditions below are what the kernel assumes; a job that
 //! misses one is answered by the general ways.
 
+use std::collections::HashSet;
 use zipfold_core::fold::{Fold, Histogram, Scale};
 use zipfold_core::pair::pattern::{Difference, Norm};
+use zipfold_core::pair::source::Source;
+use zipfold_core::pair::{Id, Node};
 use zipfold_core::space::periodic_box::Image;
 use zipfold_core::{Domain, Job};
 
@@ -17,15 +20,54 @@ pub fn apply(job: &Job) -> bool {
     let [Fold::Histogram(h)] = job.folds.as_slice() else {
         return false;
     };
+    !h.sums_formulas() && are_counted(job, h)
+}
+
+/// Returns whether a column grid can answer `job`: as [`apply`], and the formulas that it sums by bin
+/// read numbers of rows and the distance alone.
+pub fn in_columns(job: &Job) -> bool {
+    let [Fold::Histogram(h)] = job.folds.as_slice() else {
+        return false;
+    };
+    let one_weight = h.weights.is_none() || h.pair_weight.is_none();
+    (!h.sums_formulas() || (one_weight && reads_numbers(job, h))) && are_counted(job, h)
+}
+
+/// Returns whether the formulas that `h` sums are made of hoisted numbers of rows, constants, and the
+/// binned value. Such a formula can be computed for pairs in any order, number by number.
+fn reads_numbers(job: &Job, h: &Histogram) -> bool {
+    let low = &job.low;
+    let binned = low.formula.roots[h.axes[0].root];
+    let roots = h.values.iter().map(|value| value.root).chain(h.pair_weight);
+    let mut open: Vec<Id> = roots.map(|root| low.formula.roots[root]).collect();
+    let mut seen = HashSet::new();
+    while let Some(id) = open.pop() {
+        if id == binned || !seen.insert(id) {
+            continue;
+        }
+        if matches!(low.source(id), Source::Attr(..) | Source::Const(_)) {
+            continue;
+        }
+        // Operations on numbers; the difference of two numbers, if no box makes it another one.
+        let node = low.formula.node(id);
+        let steps = matches!(node, Node::Unary(..) | Node::Binary(..) | Node::Select(..));
+        let differs = matches!(node, Node::DeltaAt(_)) && !low.periodic;
+        if low.source(id) != Source::Pair || !(steps || differs) {
+            return false;
+        }
+        open.extend(low.formula.operands(id));
+    }
+    true
+}
+
+/// Returns whether the kernels count the pairs of `h`, formulas aside.
+fn are_counted(job: &Job, h: &Histogram) -> bool {
     let whole = !job.holes
         && matches!(
             job.space.domain,
             Domain::Cross | Domain::Square | Domain::Triangle
         );
-    let plain = h.axes.len() == 1
-        && !h.sums_formulas()
-        && job.cutoff_root.is_none()
-        && are_plain(h, job.space.domain);
+    let plain = h.axes.len() == 1 && job.cutoff_root.is_none() && are_plain(h, job.space.domain);
     let boxed = match job.periodic_box.as_ref().map(|c| c.image()) {
         None => true,
         Some(Image::Orthorhombic(o)) => o.lengths().len() == job.low.dim,

@@ -152,6 +152,15 @@ fn expected(job: &Job, overrides: &Overrides) -> Prune {
     // A job that boxes serve too takes the grid only if it leaves few pairs; one that needs the
     // order of pairs has no other way.
     let worth = |grid: &Grid| !off && (by_hand || grid.evaluated <= WORTH_SHARE);
+    let asked = parts(overrides);
+    // Cells as wide as the reach leave three times as many pairs as columns that are finer.
+    let in_columns = may_use_points(overrides) && asked != Some(0) && points::in_columns(job);
+    if in_columns && !points::apply(job) {
+        let found = column_grid::choose(job, asked);
+        if let Some(column_grid) = found.filter(|found| by_hand || found.evaluated <= WORTH_SHARE) {
+            return of_column_grid(column_grid);
+        }
+    }
     if let Some(grid) = grid::choose(job).filter(|grid| !takes_boxes(job) || worth(grid)) {
         return Prune {
             evaluated: Some(grid.evaluated),
@@ -172,7 +181,6 @@ fn expected(job: &Job, overrides: &Overrides) -> Prune {
         evaluated: estimate::evaluated(job, kernel),
         ..Prune::default()
     };
-    let asked = parts(overrides);
     if kernel != Kernel::Points || asked == Some(0) {
         return boxes();
     }
@@ -188,20 +196,27 @@ fn column_grid_or_boxes(
     asked: bool,
     boxes: impl FnOnce() -> Prune,
 ) -> Prune {
-    let of_column_grid = Prune {
-        evaluated: Some(column_grid.evaluated),
-        column_grid: Some(column_grid),
-        ..Prune::default()
-    };
     if asked || column_grid.evaluated < WORTH_SHARE {
-        return of_column_grid;
+        return of_column_grid(column_grid);
     }
     // Most pairs are within the last edge: boxes may settle them whole.
     let of_boxes = boxes();
     let fewer = of_boxes
         .evaluated
         .is_some_and(|share| share < WORTH_BOXES * column_grid.evaluated);
-    if fewer { of_boxes } else { of_column_grid }
+    if fewer {
+        of_boxes
+    } else {
+        of_column_grid(column_grid)
+    }
+}
+
+fn of_column_grid(column_grid: ColumnGrid) -> Prune {
+    Prune {
+        evaluated: Some(column_grid.evaluated),
+        column_grid: Some(column_grid),
+        ..Prune::default()
+    }
 }
 
 /// Returns the cells to the last edge that the user set; 0 for no column grid.

@@ -144,7 +144,7 @@ pub fn shape(job: &Job, plan: &Plan, parts: usize) -> Cut {
     let half = walked(job, plan.prune).is_triangular();
     let both = job.folds.iter().any(|fold| credits_both(fold, half));
     let none_loose = !job.folds.iter().any(is_loose);
-    if job.parts.is_some() {
+    if plan.part.is_some() {
         Cut::Strips
     } else if job.folds.iter().all(is_loose) {
         Cut::Cells
@@ -164,7 +164,7 @@ pub fn share(job: &Job, plan: &Plan, index: usize, parts: usize) -> Share {
     let tiles = tiles_of_run(job, plan);
     let space = walked(job, plan.prune);
     let shape = shape(job, plan, parts);
-    let count = |tile: &Tile| job.count(&tile.rows, &tile.cols);
+    let count = |tile: &Tile| crate::parts::count(job, plan, tile);
     match shape {
         Cut::Cells => {
             let mut mine = Tiling::shard(by_cells(tiles, &space, parts), count, index, parts);

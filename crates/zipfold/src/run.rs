@@ -22,7 +22,7 @@ use zipfold_core::fold::{Axis, Fold, Histogram, JoinState, Kept, State, Tally, t
 use zipfold_core::problem::{AxisSpec, FoldSpec, NanPolicy, Problem};
 use zipfold_core::{Blame, Error, Job, Message, Opt, Precision, Reservation, Result};
 use zipfold_plan::device::{self, Blocks, OnDevice, host_tiling};
-use zipfold_plan::parts::{tiles_of_run, working_of};
+use zipfold_plan::parts::{self, tiles_of_run, working_of};
 use zipfold_plan::shares::{self, Cut, Share};
 use zipfold_plan::{Executor, Folded, Plan, Stop, Tile, dense_bytes};
 
@@ -210,7 +210,7 @@ fn check_checkpoint(
         return Ok(());
     };
     let fresh = states(job, plan, share, options);
-    check_resumed(job, merged, (share, &fresh), path)
+    check_resumed((job, plan), merged, (share, &fresh), path)
 }
 
 /// Brings back what a run that goes on has left of dense results.
@@ -303,7 +303,7 @@ fn fresh(
 /// Refuses a checkpoint whose states do not fit the folds, or whose pairs are not those of the
 /// tiles that it says are done, or whose rows are not those of `fresh` states.
 fn check_resumed(
-    job: &Job,
+    (job, plan): (&Job, &Plan),
     merged: &Partial,
     (share, fresh): (&Share, &[State]),
     path: &Path,
@@ -312,7 +312,7 @@ fn check_resumed(
     merged.check(job, &name)?;
     let damaged = |what: &str| Err(Error::input(what.to_string()).at_place(name.clone()));
     let done = share.tiles.get(..merged.tiles_done);
-    if done.map(|_| own_pairs(job, share, 0..merged.tiles_done)) != Some(merged.pairs) {
+    if done.map(|_| own_pairs(job, plan, share, 0..merged.tiles_done)) != Some(merged.pairs) {
         return damaged("the checkpoint is damaged: its pairs are not those of its tiles");
     }
     let states = job.folds.iter().zip(merged.states.iter().zip(fresh));
@@ -435,13 +435,10 @@ fn reserve_counters(
 }
 
 /// The pairs of these tiles of a share that are its own.
-fn own_pairs(job: &Job, share: &Share, tiles: Range<usize>) -> u64 {
+fn own_pairs(job: &Job, plan: &Plan, share: &Share, tiles: Range<usize>) -> u64 {
     let own = tiles.start.max(share.foreign)..tiles.end.max(share.foreign);
-    pairs(job, &share.tiles[own])
-}
-
-fn pairs(job: &Job, tiles: &[Tile]) -> u64 {
-    tiles.iter().map(|t| job.count(&t.rows, &t.cols)).sum()
+    let count = |tile| parts::count(job, plan, tile);
+    share.tiles[own].iter().map(count).sum()
 }
 
 /// The states before any value.
@@ -512,7 +509,7 @@ impl<T: Typed> Sweep<'_, T> {
             ..
         } = *self;
         let tiles = &share.tiles;
-        let (total, before) = (own_pairs(job, share, 0..tiles.len()), merged.pairs);
+        let (total, before) = (own_pairs(job, plan, share, 0..tiles.len()), merged.pairs);
         let mut growth = Growth::default();
         let stopped = || options.stop.is_some_and(|s| s.load(Ordering::Relaxed));
         let batches = batches(share, merged.tiles_done, plan.tiles_per_batch);
@@ -528,7 +525,7 @@ impl<T: Typed> Sweep<'_, T> {
             growth.cover(&merged, found.into_inner().unwrap_or_default(), options)?;
             let done = merged.tiles_done..merged.tiles_done + batches[batch].len();
             merged.tiles_done = done.end;
-            merged.pairs += own_pairs(job, share, done);
+            merged.pairs += own_pairs(job, plan, share, done);
             tell(options, [merged.pairs, total, before]);
             keeper.now_and_then(job, tiles, places, &mut merged)?;
             Ok(if stopped() { Then::End } else { Then::GoOn })

@@ -35,6 +35,24 @@ impl Job {
         let sides = [&parts.rows(at)[..], &parts.cols(at)];
         self.of_rows(sides, parts.list[at].domain)
     }
+    /// Returns the question about all pairs, without the groups that keep its answers apart; `None`
+    /// where it has no groups, or a condition on keys leaves pairs out.
+    pub fn ungrouped(&self) -> Option<Job> {
+        let parts = self.parts.as_ref()?;
+        if parts.by.is_none() || parts.within.is_some() {
+            return None;
+        }
+        let plain = |fold: &Fold| fold.grouped().map(|grouped| (*grouped.inner).clone());
+        Some(Job {
+            folds: self.folds.iter().map(plain).collect::<Option<_>>()?,
+            x: self.x.clone(),
+            y: self.y.clone(),
+            parts: None,
+            low: self.low.clone(),
+            periodic_box: self.periodic_box.clone(),
+            ..*self
+        })
+    }
     /// Returns a part without rows, for plans of questions that have no part.
     ///
     /// # Errors

@@ -54,6 +54,12 @@ impl GroupedState {
             slots: BTreeMap::from([(slot, state)]),
         }
     }
+    /// Returns the states of some slots.
+    pub fn of_slots(slots: impl IntoIterator<Item = (u32, State)>) -> Self {
+        GroupedState {
+            slots: slots.into_iter().collect(),
+        }
+    }
     /// Returns the states that there are.
     pub fn states(&self) -> impl Iterator<Item = &State> {
         self.slots.values()
@@ -159,7 +165,8 @@ impl Grouped {
             }
         }
     }
-    fn cell(&self, [a, b]: [u32; 2]) -> u32 {
+    /// Returns the slot of a pair of groups; where pairs have no order, of the lower group first.
+    pub fn cell(&self, [a, b]: [u32; 2]) -> u32 {
         a * self.parts.groups() as u32 + b
     }
     /// The rows of x and y of a slot.

@@ -562,29 +562,40 @@ impl HistogramState {
             self.sum_lists(fold, cells, values, fill);
         }
     }
-    /// Adds the values of formulas of a run of pairs, whose cells are known.
+    /// Adds the values of formulas of a run of pairs, at most a block, whose cells are known and
+    /// counted elsewhere. `cells` and `values` are room afterwards.
     #[inline(always)]
-    fn sum_lists(
+    pub fn sum_lists(
         &mut self,
         fold: &Histogram,
         cells: &mut [u64],
         values: &mut [f64],
         mut fill: impl FnMut(usize, &mut [f64]),
     ) {
-        // The pairs in bins, side by side: most runs have others, too.
-        let (mut lanes, mut inside) = ([0u8; BLOCK], 0);
-        for (lane, cell) in cells.iter().enumerate() {
+        // Runs of one axis that have no other pair are known by vectors, without a division.
+        let all = match fold.axes.as_slice() {
+            [axis] => {
+                let bins = axis.bins() as u64;
+                cells
+                    .iter()
+                    .fold(true, |all, cell| all & (cell.wrapping_sub(1) < bins))
+            }
+            _ => false,
+        };
+        // Else the pairs in bins, side by side.
+        let (mut lanes, mut inside) = ([0u8; BLOCK], if all { cells.len() } else { 0 });
+        let open = if all { 0 } else { cells.len() };
+        for (lane, cell) in cells[..open].iter().enumerate() {
             lanes[inside] = lane as u8;
             inside += usize::from(match fold.axes.as_slice() {
-                // Without a division.
                 [axis] => cell.wrapping_sub(1) < axis.bins() as u64,
                 _ => fold.inside(*cell as usize),
             });
         }
-        let lanes = &lanes[..inside];
-        let all = inside == cells.len();
+        let moved = if inside == cells.len() { 0 } else { inside };
+        let lanes = &lanes[..moved];
         let pick = |numbers: &mut [f64]| {
-            let lanes = lanes.iter().enumerate().filter(|_| !all);
+            let lanes = lanes.iter().enumerate();
             lanes.for_each(|(at, lane)| numbers[at] = numbers[usize::from(*lane)]);
         };
         for (at, lane) in lanes.iter().enumerate() {

@@ -22,12 +22,15 @@ mod column_grid;
 mod copies;
 mod counts;
 mod edges;
+mod groups;
 mod lattice;
 mod points;
+mod queued;
 mod strips;
 mod sums;
 mod sweep;
 mod table;
+mod terms;
 #[cfg(test)]
 mod tests;
 mod uniform;
@@ -37,7 +40,9 @@ pub use column_grid::{ColumnGrid, Columns, GriddedPoints, Meeting};
 pub use copies::COPIES;
 pub use counts::{Counts, Histogram};
 pub use edges::Edges;
+pub use groups::Groups;
 pub use points::{Frame, Points};
+pub use queued::{GatherNumbers, MOST_QUEUED, QueuedPairs, TakesPairs};
 pub use strips::{Binning, Span, Strip};
 pub use sums::{BEHIND, Terms};
 pub use work::{Pairs, Work};
@@ -125,6 +130,8 @@ impl Histogram<'_> {
             x.len() >= work.x.len() + BEHIND && y.len() >= work.y.len() + BEHIND
         };
         assert!(weights.is_none_or(weighed), "points without weights");
+        let cover = |groups: &Groups| groups.cover(work.x.len(), work.y.len());
+        assert!(self.groups.is_none_or(cover), "points without groups");
         match &binning.0 {
             Form::SingleScale(b) => self.sweep::<f32, _>(isa, work, b),
             Form::DoubleScale(b) => self.sweep::<f64, _>(isa, work, b),
@@ -148,7 +155,8 @@ impl Histogram<'_> {
         binner: &B,
     ) {
         // Terms are of pairs that are known by name, as in a queue.
-        if self.sums.is_some() || self.share_in_range(work) < SPARSE {
+        let named = self.sums.is_some() || self.taker.is_some();
+        if named || self.share_in_range(work) < SPARSE {
             let mut drain = |queue: &mut Queue<T>| {
                 T::dispatch(
                     isa,

@@ -7,6 +7,7 @@ mod filter;
 mod gather;
 pub mod lanes;
 mod load;
+mod paired;
 mod parts;
 pub mod points;
 pub mod program;

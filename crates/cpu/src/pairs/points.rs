@@ -17,8 +17,8 @@
 
 use super::reductions;
 use crate::kernels::histogram::{
-    BEHIND, Binning, Counts, Edges, Frame, Histogram as Sweep, Pairs, Points, Span, Strip, Terms,
-    Work,
+    BEHIND, Binning, Counts, Edges, Frame, Groups, Histogram as Sweep, Pairs, Points, Span, Strip,
+    TakesPairs, Terms, Work,
 };
 use zipfold_core::fold::{Fold, Histogram, HistogramState, Scale, State, Tally};
 use zipfold_core::space::periodic_box::Image;
@@ -38,6 +38,17 @@ pub struct Distances {
     pairs: Pairs,
     /// What is summed next to the counts.
     sums: Option<WeightedTerms>,
+    /// Groups whose pairs are counted apart.
+    groups: Option<Groups>,
+}
+
+/// Who the points in places are.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PlacedRows<'a> {
+    /// The rows of x and of y, where they are in another order than given.
+    pub rows: Option<[&'a [u32]; 2]>,
+    /// The number of groups, and that of each point.
+    pub groups: Option<(usize, [&'a [u32]; 2])>,
 }
 
 /// Weights in the order of the points, and how the fold keeps sums.
@@ -95,7 +106,7 @@ impl<'j> Counted<'j> {
             return Err("it is for one histogram");
         };
         let distances = if Distances::applies(job) {
-            Distances::load(job, None)
+            Distances::load(job, PlacedRows::default())
         } else {
             None
         };
@@ -138,40 +149,49 @@ impl Distances {
     /// rows of x and of y in other orders.
     pub fn arranged(job: &Job, x: &[u32], y: &[u32]) -> Option<Self> {
         Self::applies(job)
-            .then(|| Self::load(job, Some([x, y])))
+            .then(|| {
+                let rows = Some([x, y]);
+                Self::load(job, PlacedRows { rows, groups: None })
+            })
             .flatten()
     }
     /// Whether `job` is one histogram of Euclidean distances between finite points.
     pub fn applies(job: &Job) -> bool {
         zipfold_plan::points::apply(job) && finite(&job.x) && finite(job.other())
     }
-    fn load(job: &Job, orders: Option<[&[u32]; 2]>) -> Option<Self> {
+    /// Whether `job` is one histogram of Euclidean distances between finite points, perhaps with
+    /// formulas that are summed by bin.
+    pub fn in_columns(job: &Job) -> bool {
+        zipfold_plan::points::in_columns(job) && finite(&job.x) && finite(job.other())
+    }
+    fn load(job: &Job, placed: PlacedRows<'_>) -> Option<Self> {
+        let orders = placed.rows;
         let columns_x = columns(&job.x, orders.map(|o| o[0]));
         let slices: Vec<&[f64]> = columns_x.iter().map(Vec::as_slice).collect();
         let frame = frame(job, || Frame::open(&slices));
         let x = Points::new(&frame, &slices);
-        let y = job.y.as_ref().map(|y| {
-            let columns = columns(y, orders.map(|o| o[1]));
-            Points::new(
-                &frame,
-                &columns.iter().map(Vec::as_slice).collect::<Vec<_>>(),
-            )
-        });
-        Self::between(job, x, y, orders)
+        let y = job.y.as_ref();
+        let y = y.map(|y| arranged(&frame, y, orders.map(|o| o[1])));
+        Self::between(job, x, y, placed)
     }
-    /// The distances of `job` between points that are loaded, whose places hold these rows of x and
-    /// of y, or all as given.
+    /// The distances of `job` between points that are loaded.
     pub fn between(
         job: &Job,
         x: Points,
         y: Option<Points>,
-        orders: Option<[&[u32]; 2]>,
+        placed: PlacedRows<'_>,
     ) -> Option<Self> {
         let [Fold::Histogram(h)] = job.folds.as_slice() else {
             return None;
         };
         let edges = edges(h);
-        let binning = Binning::new(&edges, &x, y.as_ref().unwrap_or(&x));
+        let groups = placed.groups;
+        let groups = groups.map(|(count, codes)| Groups::new(&edges, count, codes));
+        let of_binning = match groups {
+            Some(_) => Binning::by_groups,
+            None => Binning::new,
+        };
+        let binning = of_binning(&edges, &x, y.as_ref().unwrap_or(&x));
         let pairs = if job.space.domain == Domain::Triangle {
             Pairs::Above
         } else {
@@ -188,7 +208,8 @@ impl Distances {
             edges,
             binning,
             pairs,
-            sums: WeightedTerms::for_histogram(h, orders),
+            sums: WeightedTerms::for_histogram(h, placed.rows),
+            groups,
         })
     }
     /// Points of x and of y.
@@ -198,6 +219,10 @@ impl Distances {
     /// An empty histogram of these distances.
     pub fn sweep(&self) -> Sweep<'_> {
         let sweep = Sweep::new(&self.edges);
+        let sweep = match &self.groups {
+            Some(groups) => sweep.with_groups(groups),
+            None => sweep,
+        };
         let Some(WeightedTerms {
             weights,
             scales,
@@ -216,6 +241,13 @@ impl Distances {
             value_scale,
             squares: *squares,
         })
+    }
+    /// An empty histogram of these distances, that hands the pairs in bins to `taker`.
+    pub fn sweep_for<'s>(&'s self, taker: Option<&'s mut (dyn TakesPairs + 's)>) -> Sweep<'s> {
+        match taker {
+            Some(taker) => self.sweep().with_taker(taker),
+            None => self.sweep(),
+        }
     }
     /// Counts the pairs of `strips`; see [`Work::padded`].
     pub fn add(&self, sweep: &mut Sweep<'_>, isa: simd::Isa, strips: &[Strip], padded: bool) {
@@ -260,6 +292,13 @@ impl Distances {
 
 fn finite(table: &Table) -> bool {
     table.elements().is_finite()
+}
+
+/// The points of a table, with its rows in another order.
+pub fn arranged(frame: &Frame, table: &Table, order: Option<&[u32]>) -> Points {
+    let columns = columns(table, order);
+    let slices: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
+    Points::new(frame, &slices)
 }
 
 fn columns(table: &Table, order: Option<&[u32]>) -> Vec<Vec<f64>> {

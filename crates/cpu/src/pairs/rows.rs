@@ -364,6 +364,14 @@ impl<T: Real> Rows<T> {
             });
         }
     }
+    /// Room for a block of rows of y that have this many numbers alone.
+    pub fn room_of_numbers(numbers: usize) -> Self {
+        Self::empty(0, 0, numbers).with_strips(BLOCK, 1)
+    }
+    /// Number `number` of the rows of the first block.
+    pub fn number_panel(&mut self, number: usize) -> &mut [T] {
+        &mut self.lane_attrs[number * BLOCK..][..BLOCK]
+    }
     /// No rows.
     pub fn empty(dim: usize, row_vectors: usize, row_scalars: usize) -> Self {
         let (strips, lane_attrs) = (Block::zeros(0), Block::zeros(0));

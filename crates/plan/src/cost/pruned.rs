@@ -56,6 +56,18 @@ pub(super) fn summed(job: &Job) -> f64 {
         + h.formula_terms() as f64 * rates::EXACT_TERM
 }
 
+/// Returns the cycles in which the formulas that are summed by bin are computed for a pair.
+fn formulas(work: &Work<'_>) -> f64 {
+    let [Fold::Histogram(h)] = work.job.folds.as_slice() else {
+        return 0.0;
+    };
+    if h.sums_formulas() {
+        formula::vector(work) / work.lanes()
+    } else {
+        0.0
+    }
+}
+
 /// The kernel that answers by `strategy`.
 fn kernel_of(strategy: &Strategy) -> Kernel {
     match strategy {
@@ -87,13 +99,11 @@ pub(super) fn terms(work: &Work<'_>) -> Vec<Term> {
             } else {
                 0
             }) as f64;
+        let each = rates::COLUMN_GRID[3] + summed(work.job) + formulas(work);
         return vec![
             work.shared("placing rows in columns", rows * rates::COLUMN_GRID[2]),
             work.shared("looking for pairs", gridded(work.job, column_grid)),
-            work.shared(
-                "counting",
-                work.pairs as f64 * column_grid.below * (rates::COLUMN_GRID[3] + summed(work.job)),
-            ),
+            work.shared("counting", work.pairs as f64 * column_grid.below * each),
         ];
     }
     if let Some(grid) = &work.prune.grid {

@@ -183,6 +183,7 @@ impl Sample {
             met: self.met(reach, &columns.cells, &columns.widths) * half(job),
             evaluated,
             below,
+            groups: 0,
         }
     }
     /// Returns cells a `parts`-th of `reach` wide, but not more of them than points can fill.

@@ -45,6 +45,9 @@ impl Prune {
             (true, _) if self.grid.is_some() => "grid".into(),
             (true, None) => "boxes".into(),
             // A word of checkpoints, which keep the name that it had.
+            (true, Some(column_grid)) if column_grid.groups > 0 => {
+                format!("mesh {} of all groups", column_grid.parts)
+            }
             (true, Some(column_grid)) => format!("mesh {}", column_grid.parts),
         }
     }
@@ -136,6 +139,9 @@ pub struct ColumnGrid {
     pub evaluated: f64,
     /// The share of pairs below the last edge.
     pub below: f64,
+    /// The groups whose pairs it counts apart; 0 where all pairs are counted as one.
+    #[serde(default)]
+    pub groups: u32,
 }
 
 /// What a grid is expected to leave.

@@ -3,6 +3,7 @@
 mod bits;
 mod bounds;
 mod cases;
+mod columns;
 mod device_random;
 mod devices;
 mod executors;

@@ -1,9 +1,18 @@
 //! The counters of a histogram, and its counts when it is finished.
+//!
+//! ```text
+//! private   u32, some copies of each slot         incremented by the loops, added to slots before they overflow
+//! slots     u64: under | bins | over | NaN        of each pair of groups, where there are groups
+//! finish:   private → slots → counts of each pair of groups, with the sums of its slots
+//! ```
 
 use super::copies::copies;
 use super::edges::Edges;
+use super::groups::{Groups, slots};
+use super::queued::{From, QueuedPairs, TakesPairs};
 use super::sums::{Sums, Terms};
 use super::work::Work;
+use std::ops::Range;
 
 /// The counts of a finished histogram.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,13 +49,17 @@ pub struct Histogram<'e> {
     /// The share of pairs below the last edge, by the last sample.
     pub(super) share: Option<f64>,
     pub(super) sums: Option<Sums<'e>>,
+    /// The groups whose pairs have counters of their own.
+    pub(super) groups: Option<&'e Groups>,
+    /// What else takes the pairs in bins.
+    pub(super) taker: Option<&'e mut dyn TakesPairs>,
     pub(super) fast: bool,
 }
 
 impl<'e> Histogram<'e> {
     /// An empty histogram.
     pub fn new(edges: &'e Edges) -> Histogram<'e> {
-        let slots = edges.bins() + 3;
+        let slots = slots(edges);
         let copies = copies(edges);
         // The upper half takes what tables leave undecided.
         let private = vec![0; slots.next_power_of_two() * copies * 2];
@@ -59,8 +72,49 @@ impl<'e> Histogram<'e> {
             undecided: 0,
             share: None,
             sums: None,
+            groups: None,
+            taker: None,
             fast: true,
         }
+    }
+
+    /// Counts each pair of groups on its own.
+    pub fn with_groups(self, groups: &'e Groups) -> Histogram<'e> {
+        debug_assert!(self.sums.is_none(), "sums need to know the groups");
+        let counters = groups.pairs() * slots(self.edges);
+        Histogram {
+            groups: Some(groups),
+            slots: vec![0; counters],
+            private: vec![0; counters],
+            copies: 1,
+            ..self
+        }
+    }
+
+    /// Also hands the pairs in bins to `taker`.
+    pub fn with_taker(self, taker: &'e mut dyn TakesPairs) -> Histogram<'e> {
+        Histogram {
+            taker: Some(taker),
+            ..self
+        }
+    }
+
+    /// The bits of a counter within the slots of one pair of groups, copies included. Those above
+    /// mark undecided cells of tables.
+    #[inline(always)]
+    pub(super) fn mask(&self) -> usize {
+        slots(self.edges).next_power_of_two() * self.copies - 1
+    }
+
+    /// What the groups of a pair add to its counter.
+    #[inline(always)]
+    pub(super) fn shift(&self, i: usize, j: usize) -> usize {
+        self.groups.map_or(0, |groups| groups.shift(i, j))
+    }
+
+    /// Whether pairs are counted by who they are, and not by their distance alone.
+    pub(super) fn names_pairs(&self) -> bool {
+        self.sums.is_some() || self.groups.is_some() || self.taker.is_some()
     }
 
     /// Also sums `terms` of the pairs in bins.
@@ -91,18 +145,28 @@ impl<'e> Histogram<'e> {
 
     /// Counts a pair of a slot, with its terms.
     pub(super) fn take(&mut self, work: &Work<'_>, i: usize, j: usize, slot: usize) {
-        self.slots[slot] = self.slots[slot].wrapping_add(1);
+        let mut slots = [slot as i32];
+        if let Some(taker) = &mut self.taker {
+            taker.take(
+                &QueuedPairs::of_one(&mut From::default(), i, j),
+                &mut slots,
+                0,
+            );
+        }
+        let slot = slots[0] as usize;
+        let counter = slot + self.shift(i, j);
+        self.slots[counter] = self.slots[counter].wrapping_add(1);
         if let Some(sums) = &mut self.sums
             && slot.wrapping_sub(1) < self.edges.bins()
         {
-            sums.add(i, j, slot, work.x.squared_distance(i, work.y, j));
+            sums.add(i, j, counter, work.x.squared_distance(i, work.y, j));
         }
     }
 
     /// As `count_exactly`, where the slot is near `guess`.
     #[inline]
     pub(super) fn count_near(&mut self, work: &Work<'_>, i: usize, j: usize, guess: usize) {
-        let slot = self.slot_near(work, i, j, guess);
+        let slot = self.slot_near(work, i, j, guess) + self.shift(i, j);
         self.slots[slot] = self.slots[slot].wrapping_add(1);
     }
 
@@ -135,30 +199,56 @@ impl<'e> Histogram<'e> {
         self.pending = 0;
     }
 
-    /// The counts so far.
-    pub fn finish(mut self) -> Counts {
+    /// The counts so far, of all groups together.
+    pub fn finish(self) -> Counts {
+        let mut pairs = self.finish_groups().into_iter();
+        let first = pairs
+            .next()
+            .unwrap_or_else(|| Counts::of_slots(&[0; 3], [&[], &[]]));
+        pairs.fold(first, |mut all, counts| {
+            all.merge(&counts);
+            all
+        })
+    }
+
+    /// The counts so far by pair of groups (0, 0), (0, 1), …; of one where there are none.
+    pub fn finish_groups(mut self) -> Vec<Counts> {
         self.flush();
-        let bins = self.edges.bins();
-        let (under, over, skipped) = (self.slots[0], self.slots[bins + 1], self.slots[bins + 2]);
         let [weights, values] = self.sums.take().map(Sums::finish).unwrap_or_default();
-        let inside = |sums: Vec<i128>| {
-            let windows = sums.len() / self.slots.len();
-            sums.get(windows..(bins + 1) * windows)
-                .map(<[i128]>::to_vec)
-                .unwrap_or_default()
+        let slots = slots(self.edges);
+        let pair = |(at, counters): (usize, &[u64])| {
+            let of = |sums: &[i128]| -> Range<usize> {
+                let long = sums.len() / self.slots.len() * slots;
+                at * long..(at + 1) * long
+            };
+            Counts::of_slots(counters, [&weights[of(&weights)], &values[of(&values)]])
         };
-        Counts {
-            bins: self.slots[1..=bins].to_vec(),
-            under,
-            over,
-            skipped,
-            weights: inside(weights),
-            values: inside(values),
-        }
+        self.slots
+            .chunks_exact(slots)
+            .enumerate()
+            .map(pair)
+            .collect()
     }
 }
 
 impl Counts {
+    /// Those of the counters of all slots, with sums by slot.
+    fn of_slots(counters: &[u64], sums: [&[i128]; 2]) -> Counts {
+        let bins = counters.len() - 3;
+        let [weights, values] = sums.map(|sums| {
+            let windows = sums.len() / counters.len();
+            sums[windows..(bins + 1) * windows].to_vec()
+        });
+        Counts {
+            bins: counters[1..=bins].to_vec(),
+            under: counters[0],
+            over: counters[bins + 1],
+            skipped: counters[bins + 2],
+            weights,
+            values,
+        }
+    }
+
     /// Adds other counts of the same edges.
     ///
     /// # Panics

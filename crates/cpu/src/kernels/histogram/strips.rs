@@ -55,7 +55,13 @@ impl Binning {
     }
     /// Of the distances between points of `x` and `y`.
     pub fn new(edges: &Edges, x: &Points, y: &Points) -> Binning {
-        let copies = copies(edges);
+        Self::with_copies(edges, copies(edges), x, y)
+    }
+    /// Likewise, with one counter of each bin for each pair of groups.
+    pub fn by_groups(edges: &Edges, x: &Points, y: &Points) -> Binning {
+        Self::with_copies(edges, 1, x, y)
+    }
+    fn with_copies(edges: &Edges, copies: usize, x: &Points, y: &Points) -> Binning {
         debug_assert!(copies <= COPIES);
         let form = match edges.as_uniform() {
             Some(u) => Scale::<f32>::new(u, x, y)

@@ -43,9 +43,10 @@ pub(super) struct Sums<'w> {
     pub terms: Terms<'w>,
     /// By slot: the sums of weights and of values, as many numbers each as their scale has windows.
     totals: [Vec<i128>; 2],
-    /// The same, what is not in `totals` yet: multiples of 2⁵⁴, of 2²⁷, and the rest; [`COPIES`] of
+    /// The same, what is not in `totals` yet: multiples of 2⁵⁴, of 2²⁷, and the rest; some copies of
     /// each slot.
     parts: [Vec<Parts>; 2],
+    copies: usize,
     /// Terms in `parts`.
     pending: usize,
 }
@@ -54,8 +55,9 @@ pub(super) struct Sums<'w> {
 type Parts = [f64; 3];
 
 /// Sums of a slot, which terms take in turn: most pairs lie in few slots, and a sum would wait for
-/// its last term.
+/// its last term. Of more slots than [`COPIED`] each has one sum: copies would leave the second cache.
 const COPIES: usize = 4;
+const COPIED: usize = 4096;
 const HIGH: f64 = (1u64 << 54) as f64;
 const MID: f64 = (1u64 << 27) as f64;
 /// Terms of parts of up to 2²⁶ (and a half) whose sums stay within 53 bits.
@@ -70,11 +72,12 @@ impl<'w> Sums<'w> {
         let of = |which: usize| if wanted[which] { slots } else { 0 };
         let scales = [terms.weight_scale, terms.value_scale];
         let totals = [0, 1].map(|which| vec![0; of(which) * scales[which].windows()]);
+        let copies = if slots > COPIED { 1 } else { COPIES };
         let parts = [0, 1].map(|which| {
             vec![
                 [0.0; 3];
                 if scales[which].is_plain() {
-                    of(which) * COPIES
+                    of(which) * copies
                 } else {
                     0
                 }
@@ -84,6 +87,7 @@ impl<'w> Sums<'w> {
             terms,
             totals,
             parts,
+            copies,
             pending: 0,
         }
     }
@@ -105,7 +109,7 @@ impl<'w> Sums<'w> {
                 );
                 continue;
             }
-            self.parts[which][slot * COPIES]
+            self.parts[which][slot * self.copies]
                 .iter_mut()
                 .zip(apart(term))
                 .for_each(|(sum, part)| *sum += part);
@@ -143,6 +147,7 @@ impl<'w> Sums<'w> {
                 slots,
                 shift,
                 parts,
+                copies: self.copies,
             },
         );
     }
@@ -155,8 +160,9 @@ impl<'w> Sums<'w> {
     }
     fn flush(&mut self) {
         for (totals, parts) in self.totals.iter_mut().zip(&mut self.parts) {
-            for (total, parts) in totals.iter_mut().zip(parts.as_chunks_mut::<COPIES>().0) {
-                for part in parts {
+            for (total, parts) in totals.iter_mut().zip(parts.chunks_exact_mut(self.copies)) {
+                // Of many slots, most are empty.
+                for part in parts.iter_mut().filter(|part| **part != [0.0; 3]) {
                     let [high, mid, low] = part.map(|p| p as i128);
                     *total += (high << 54) + (mid << 27) + low;
                     *part = [0.0; 3];
@@ -200,6 +206,8 @@ struct Scatter<'a> {
     slots: &'a [i32],
     shift: i32,
     parts: &'a mut [Parts],
+    /// A power of two.
+    copies: usize,
 }
 
 impl Kernel<f64> for Scatter<'_> {
@@ -231,7 +239,8 @@ impl Kernel<f64> for Scatter<'_> {
                 }
             }
             for (at, slot) in slots.iter().enumerate().take(terms.len()) {
-                let parts = &mut self.parts[(*slot >> self.shift) as usize * COPIES + at % COPIES];
+                let copy = at & (self.copies - 1);
+                let parts = &mut self.parts[(*slot >> self.shift) as usize * self.copies + copy];
                 for (sum, part) in parts.iter_mut().zip(&apart) {
                     *sum += part[at];
                 }

@@ -22,12 +22,13 @@ use super::binner::Binner;
 use super::counts::Histogram;
 use super::lattice;
 use super::points::{Near, Space};
+use super::queued::{From, QUEUE, QueuedPairs, lanes};
 use super::strips::Span;
 use super::uniform::all;
 use super::work::{Pairs, Work};
 use std::marker::PhantomData;
 use std::ops::Range;
-use zipfold_vector::simd::{Element, Isa, Kernel, Lanes, first_lanes};
+use zipfold_vector::simd::{Isa, Kernel, Lanes, first_lanes};
 
 /// Columns that are swept at once: bounds what one group of anchors can add to a private counter.
 const CHUNK: usize = 1 << 26;
@@ -88,16 +89,6 @@ pub(super) struct Queue<T> {
     /// Pairs ever queued.
     all: u64,
 }
-/// A vector of which lanes were queued: its row and first column, and where they begin in the
-/// queue.
-#[derive(Clone, Copy, Default)]
-struct From {
-    i: u32,
-    j: u32,
-    bits: u32,
-    start: u32,
-}
-const QUEUE: usize = 1024;
 /// Columns that are looked at between two looks at the length, and what four anchors may add to it.
 const SHORT: usize = 128;
 const ROOM: usize = 4 * (SHORT + 16);
@@ -369,6 +360,8 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Visitor<T> for Counting<'_, '_, B,
         let lengths = walls::<T, S, P>(s, work);
         let constants = self.binner.constants(s);
         let counters = self.histogram.private.as_mut_ptr();
+        // Groups have one copy of each counter.
+        let groups = self.histogram.groups.filter(|_| SHIFT == 0);
         for j in piece.cols.clone().step_by(S::N) {
             let mut y = [s.splat(T::ZERO); D];
             for (y, column) in y.iter_mut().zip(columns) {
@@ -394,6 +387,10 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Visitor<T> for Counting<'_, '_, B,
                     unsafe { bump::<SHIFT>(counters, &before[a], S::N) };
                 }
             }
+            if let Some(groups) = groups {
+                // SAFETY: rows of a piece and its columns are places.
+                unsafe { groups.move_rows::<T, S, A>((piece.i, j), now) };
+            }
             late.round += 1;
             let lives = lives::<T, S, A>(work, piece, j);
             let whole = all::<T, S>();
@@ -402,12 +399,8 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Visitor<T> for Counting<'_, '_, B,
                 any |= bits | (live ^ whole);
             }
             if any != 0 {
-                for a in 0..A {
-                    let of = |lane: usize| (piece.i + a, j + lane);
-                    let (exact, wrong) =
-                        (undecided[a] & lives[a], undecided[a] | (lives[a] ^ whole));
-                    settle::<SHIFT>(self.histogram, work, of, exact, wrong, &now[a]);
-                }
+                let bits = [undecided, lives];
+                settle_rows::<SHIFT, A>(self.histogram, work, (piece.i, j), bits, whole, now);
             }
         }
     }
@@ -423,6 +416,25 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Visitor<T> for Counting<'_, '_, B,
     }
 }
 
+/// Counts the undecided lanes of rows from i on and columns from j on in f64, and takes back the ones
+/// that are no pairs; `whole` has all lanes.
+#[cold]
+#[inline(never)]
+fn settle_rows<const SHIFT: i32, const A: usize>(
+    histogram: &mut Histogram<'_>,
+    work: &Work<'_>,
+    (i, j): (usize, usize),
+    [undecided, lives]: [[u32; A]; 2],
+    whole: u32,
+    index: &[[i32; 16]; A],
+) {
+    for a in 0..A {
+        let of = |lane: usize| (i + a, j + lane);
+        let (exact, wrong) = (undecided[a] & lives[a], undecided[a] | (lives[a] ^ whole));
+        settle::<SHIFT>(histogram, work, of, exact, wrong, &index[a]);
+    }
+}
+
 /// Counts lanes `exact` in f64, near the slots of `index`, and takes back the counts of lanes
 /// `wrong`; `of` says the pair of a lane.
 #[cold]
@@ -435,17 +447,19 @@ fn settle<const SHIFT: i32>(
     wrong: u32,
     index: &[i32; 16],
 ) {
-    let mask = histogram.private.len() / 2 - 1;
+    let mask = histogram.mask();
+    let grouped = histogram.groups.is_some();
     for lane in lanes(wrong) {
-        // The counters in the upper half, of undecided cells of tables, are never read.
-        if index[lane] as usize <= mask {
+        // The counters in the upper half, of undecided cells of tables, are never read; groups have
+        // none.
+        if grouped || index[lane] as usize <= mask {
             let slot = &mut histogram.slots[index[lane] as usize >> SHIFT];
             *slot = slot.wrapping_sub(1);
         }
     }
     for lane in lanes(exact) {
-        let guess = (index[lane] as usize & mask) >> SHIFT;
         let (i, j) = of(lane);
+        let guess = ((index[lane] as usize - histogram.shift(i, j)) & mask) >> SHIFT;
         histogram.count_near(work, i, j, guess);
     }
 }
@@ -463,7 +477,7 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Kernel<T> for Drain<'_, '_, T, B, 
     type Output = ();
     #[inline(always)]
     fn run<S: Lanes<T>>(self, s: S) {
-        if self.histogram.sums.is_some() {
+        if self.histogram.names_pairs() {
             return self.with_terms(s);
         }
         let Drain {
@@ -498,7 +512,7 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Kernel<T> for Drain<'_, '_, T, B, 
                 settle::<SHIFT>(
                     histogram,
                     work,
-                    |lane| queue.pair(at + lane),
+                    |lane| queue.pairs(S::N).pair(at + lane),
                     undecided & live,
                     wrong,
                     &index[last],
@@ -526,7 +540,7 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Drain<'_, '_, T, B, SHIFT> {
         } = self;
         let constants = binner.constants(s);
         let mut index = [0i32; QUEUE + 16];
-        let mask = histogram.private.len() / 2 - 1;
+        let mask = histogram.mask();
         histogram.reserve(queue.len as u64);
         for at in (0..queue.len).step_by(S::N) {
             // SAFETY: there are 16 ≥ N places behind the queue, and behind the indices.
@@ -539,10 +553,17 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Drain<'_, '_, T, B, SHIFT> {
                 )
             };
             for lane in lanes(undecided & first_lanes(queue.len - at)) {
-                let (i, j) = queue.pair(at + lane);
+                let (i, j) = queue.pairs(S::N).pair(at + lane);
                 let guess = (index[at + lane] as usize & mask) >> SHIFT;
                 index[at + lane] = (histogram.slot_near(work, i, j, guess) << SHIFT) as i32;
             }
+        }
+        let all = queue.pairs(S::N);
+        if let Some(taker) = &mut histogram.taker {
+            taker.take(&all, &mut index[..queue.len], SHIFT);
+        }
+        if let Some(groups) = histogram.groups {
+            groups.move_queued(isa, &all, &mut index[..queue.len]);
         }
         let index = &index[..queue.len];
         for (lane, slot) in index.iter().enumerate() {
@@ -550,73 +571,9 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Drain<'_, '_, T, B, SHIFT> {
             unsafe { bump_one::<SHIFT>(histogram.private.as_mut_ptr(), *slot as u32, lane) };
         }
         if let Some(sums) = &mut histogram.sums {
-            let of = sums.terms;
-            let mut terms = [0.0; QUEUE + 16];
-            if let Some([x, y]) = of.weights {
-                let (from, terms) = (&queue.from[..queue.vectors], &mut terms);
-                f64::dispatch(
-                    isa,
-                    Weigh {
-                        from,
-                        x,
-                        y,
-                        unit: of.weight_scale.unit(),
-                        lanes: S::N,
-                        terms,
-                    },
-                );
-                sums.add_all(isa, false, &terms[..queue.len], index, SHIFT);
-            }
-            if of.values {
-                let pairs = queue.from[..queue.vectors].iter().flat_map(|from| {
-                    let j = from.j as usize;
-                    lanes(from.bits).map(move |lane| (from.i as usize, j + lane))
-                });
-                terms
-                    .iter_mut()
-                    .zip(pairs)
-                    .for_each(|(t, (i, j))| *t = of.value(work.x.squared_distance(i, work.y, j)));
-                sums.add_all(isa, true, &terms[..queue.len], index, SHIFT);
-            }
+            sums.add_queued(isa, work, &all, (index, SHIFT));
         }
         (queue.len, queue.vectors) = (0, 0);
-    }
-}
-
-/// The products of the weights of queued pairs, in units.
-struct Weigh<'a> {
-    from: &'a [From],
-    x: &'a [f64],
-    y: &'a [f64],
-    unit: f64,
-    /// Lanes of the vectors that were queued.
-    lanes: usize,
-    terms: &'a mut [f64; QUEUE + 16],
-}
-
-impl Kernel<f64> for Weigh<'_> {
-    type Output = ();
-    #[inline(always)]
-    fn run<S: Lanes<f64>>(self, s: S) {
-        let unit = s.splat(self.unit);
-        let mut end = 0;
-        for From { i, j, bits, .. } in self.from {
-            let x = s.splat(self.x[*i as usize]);
-            for part in (0..self.lanes).step_by(S::N) {
-                let bits = bits >> part & first_lanes(S::N);
-                // SAFETY: 16 weights lie behind the last point's, and 16 terms behind those of a
-                // full queue.
-                unsafe {
-                    let y = s.load(self.y.as_ptr().add(*j as usize + part));
-                    s.store_compressed(
-                        s.mul(s.mul(x, y), unit),
-                        bits,
-                        self.terms.as_mut_ptr().add(end),
-                    );
-                }
-                end += bits.count_ones() as usize;
-            }
-        }
     }
 }
 
@@ -679,15 +636,12 @@ impl<T: Near> Queue<T> {
         self.all += u64::from(ends.len) - self.len as u64;
         (self.len, self.vectors) = (ends.len as usize, added);
     }
-    /// The pair in a place of the queue.
-    fn pair(&self, at: usize) -> (usize, usize) {
-        let vector =
-            self.from[..self.vectors].partition_point(|from| from.start as usize <= at) - 1;
-        let from = self.from[vector];
-        let lane = lanes(from.bits)
-            .nth(at - from.start as usize)
-            .unwrap_or_default();
-        (from.i as usize, from.j as usize + lane)
+    /// Its pairs, queued by vectors of this many lanes.
+    fn pairs(&self, lanes: usize) -> QueuedPairs<'_> {
+        QueuedPairs {
+            from: &self.from[..self.vectors],
+            lanes,
+        }
     }
 }
 
@@ -778,14 +732,4 @@ unsafe fn bump_one<const SHIFT: i32>(counters: *mut u32, slot: u32, lane: usize)
         let counter = counters.add(slot as usize + lane % (1 << SHIFT));
         *counter = (*counter).wrapping_add(1);
     }
-}
-
-/// The positions of the set bits.
-#[inline(always)]
-fn lanes(mut bits: u32) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let lane = bits.trailing_zeros() as usize;
-        bits &= bits.wrapping_sub(1);
-        (lane < 32).then_some(lane)
-    })
 }

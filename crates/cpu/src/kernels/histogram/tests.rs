@@ -455,6 +455,62 @@ fn column_grids_count_what_the_definition_counts() {
     assert!(column_grids > 1000, "{column_grids} column grids");
 }
 
+/// All pairs of groups, by loops that count pairs at once and by queues, with every instruction set.
+#[test]
+fn pairs_of_groups_are_counted_apart() {
+    let (x, y) = (bvh(2, 3, 301, 31), bvh(2, 3, 199, 32));
+    let points = |columns: &[Vec<f64>], frame: &Frame| {
+        let columns: Vec<&[f64]> = columns.iter().map(|c| &c[..]).collect();
+        Points::new(frame, &columns)
+    };
+    let slices: Vec<&[f64]> = x.iter().map(|c| &c[..]).collect();
+    let frame = Frame::open(&slices);
+    let (x, y) = (points(&x, &frame), points(&y, &frame));
+    let count = 3;
+    let codes = |n: usize| -> Vec<u32> { (0..n as u32).map(|i| i * i % 5 % 3).collect() };
+    let (of_x, of_y) = (codes(301), codes(199));
+    let sets = [
+        Edges::uniform(0.0, 30.0, 9),
+        Edges::uniform(0.0, 2.0, 1100),
+        Edges::from_squares(vec![0.0, 0.5, 4.0, 200.0, 900.0]),
+        Edges::from_squares(vec![0.5, 1.0, 1.5]),
+    ];
+    for edges in &sets {
+        let mut wanted = vec![vec![0u64; edges.bins() + 3]; count * count];
+        for (i, a) in of_x.iter().enumerate() {
+            for (j, b) in of_y.iter().enumerate() {
+                let slot = edges.slot(x.squared_distance(i, &y, j));
+                wanted[*a as usize * count + *b as usize][slot] += 1;
+            }
+        }
+        let groups = Groups::new(edges, count, [&of_x, &of_y]);
+        let binning = Binning::by_groups(edges, &x, &y);
+        for isa in Isa::available() {
+            let mut h = Histogram::new(edges).with_groups(&groups);
+            for rows in [0..1, 1..150, 150..301] {
+                let strips = &[Strip {
+                    rows,
+                    spans: vec![Span::from_range(0..50), Span::from_range(50..199)],
+                }];
+                let work = Work {
+                    x: &x,
+                    y: &y,
+                    strips,
+                    pairs: Pairs::All,
+                    padded: false,
+                };
+                h.add_strips(isa, &binning, &work);
+            }
+            let got = h.finish_groups();
+            assert_eq!(got.len(), wanted.len());
+            for (got, wanted) in got.iter().zip(&wanted) {
+                let bins = &wanted[1..=edges.bins()];
+                assert_eq!((got.under, &got.bins[..]), (wanted[0], bins), "{isa}");
+            }
+        }
+    }
+}
+
 #[test]
 fn column_grids_leave_most_pairs_out() {
     let x = bvh(0, 3, 4000, 21);
