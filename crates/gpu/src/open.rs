@@ -13,15 +13,17 @@
 //! A sweep of the near panels costs some hundred pairs a row, and leaves limits that are near the
 //! final ones: the walk with them opens little that does not hold a neighbour of some row.
 
-use crate::points::{NONE, Points};
+use crate::emit::sweep::THREADS;
+use crate::points::{Launch, NONE, Pass, Points};
 use crate::rows::{Loaded, Rows};
-use crate::runtime::{Device, Memory};
+use crate::runs::{RowGroups, RunList, Shares};
+use crate::runtime::{Arg, Device, Grid, Memory};
 use rayon::prelude::*;
 use std::ops::Range;
-use zipfold_core::fold::{Kept, Nearest, NearestState, Tally};
+use zipfold_core::fold::{Fold, Kept, Nearest, NearestState, State, Tally};
 use zipfold_core::{Error, Result};
 use zipfold_plan::Tile;
-use zipfold_plan::device::open_pairs::{Open, OpenPairs, Wanted};
+use zipfold_plan::device::open_pairs::{Open, OpenPairs, PanelRun, Wanted};
 use zipfold_plan::executor::{Folded, Sink, Stop};
 
 /// Groups of rows whose boxes are walked before their panels are swept: a list of some megabytes.
@@ -201,4 +203,116 @@ fn swept(tally: &mut Tally, pairs: u64, seen: &Tally) -> Result<()> {
     tally.counted += counted
         .ok_or_else(|| Error::internal("more pairs beyond the cut-off or NaN than were swept"))?;
     Ok(())
+}
+
+impl Points<'_> {
+    /// Folds the pairs of `runs` of groups of `group` rows, in a tile of the rows that are `sorted`.
+    ///
+    /// # Errors
+    /// Those of the device.
+    fn sweep_runs(
+        &self,
+        device: &Device,
+        (loaded, sorted): (&Loaded, &dyn OpenPairs),
+        tile: &Tile,
+        (runs, group): (&[PanelRun], usize),
+        state: &mut State,
+    ) -> Result<Tally> {
+        let pass = self.listed_pass()?;
+        let wanted = Shares::wanted(device.facts.units, pass.shape.blocks);
+        let groups = RowGroups {
+            group,
+            rows: pass.shape.anchors * THREADS as usize,
+            end: tile.rows.end,
+            whole: false,
+        };
+        let shares = Shares::new(runs, groups, wanted);
+        if shares.blocks() == 0 {
+            return Ok(Tally::default());
+        }
+        let list = shares.upload(device)?;
+        let launch = self.launch_of_runs(device, (loaded, sorted), tile, (&list, &shares));
+        self.fold(&launch?, state)
+    }
+    /// Adds the pairs of `runs` to `lists` of the rows of a tile, in pass 1 or 2.
+    ///
+    /// # Errors
+    /// Those of the device.
+    fn sweep_lists(
+        &self,
+        device: &Device,
+        rows: (&Loaded, &dyn OpenPairs),
+        tile: &Tile,
+        (runs, group): (&[PanelRun], usize),
+        (lists, pass_number): (&Lists, usize),
+    ) -> Result<Tally> {
+        let pass = self.listed_pass()?;
+        let wanted = Shares::wanted(device.facts.units, pass.shape.blocks);
+        let groups = RowGroups {
+            group,
+            rows: pass.shape.anchors * THREADS as usize,
+            end: tile.rows.end,
+            // Two blocks must not keep the list of one row.
+            whole: true,
+        };
+        let shares = Shares::new(runs, groups, wanted);
+        if shares.blocks() == 0 {
+            return Ok(Tally::default());
+        }
+        let list = shares.upload(device)?;
+        let launch = Launch {
+            span: pass_number,
+            ..self.launch_of_runs(device, rows, tile, (&list, &shares))?
+        };
+        let tally = launch.tally()?;
+        let memories = [&lists.values, &lists.indices, &lists.worst].map(Arg::Memory);
+        launch.go(&launch.with(memories.to_vec(), &tally))?;
+        launch.tallied(&tally)
+    }
+    /// The fold, where it keeps the nearest of every row.
+    fn keeps_nearest(&self) -> Option<Nearest> {
+        match &self.job.folds[0] {
+            Fold::Nearest(f) => Some(f.clone()),
+            Fold::Dense(_)
+            | Fold::Reduce(_)
+            | Fold::Histogram(_)
+            | Fold::Join(_)
+            | Fold::Extremes(_)
+            | Fold::Top(_)
+            | Fold::Quantile(_)
+            | Fold::Grouped(_) => None,
+        }
+    }
+    fn listed_pass(&self) -> Result<&Pass> {
+        match self.passes.as_slice() {
+            [pass] if pass.shape.listed => Ok(pass),
+            _ => Err(Error::internal("runs of panels for a kernel of all pairs")),
+        }
+    }
+    fn launch_of_runs<'l>(
+        &'l self,
+        device: &'l Device,
+        (loaded, sorted): (&'l Loaded, &'l dyn OpenPairs),
+        tile: &'l Tile,
+        (list, shares): (&'l RunList, &Shares),
+    ) -> Result<Launch<'l>> {
+        Ok(Launch {
+            device,
+            loaded,
+            pass: self.listed_pass()?,
+            anchors: &tile.rows,
+            others: &tile.cols,
+            span: tile.cols.len(),
+            grid: Grid {
+                x: shares.blocks() as u32,
+                y: 1,
+                threads: THREADS,
+            },
+            extra: &self.extra,
+            weights: self.weights.as_ref(),
+            sums: self.sums,
+            listed: Some((list, sorted)),
+            given: self.given.as_ref(),
+        })
+    }
 }

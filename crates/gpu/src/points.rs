@@ -24,10 +24,9 @@ use crate::emit::nearest;
 use crate::emit::panels;
 use crate::emit::strip::{self, Known};
 use crate::emit::sweep::{self, FoldText, THREADS};
-use crate::open::Lists;
 use crate::pack::Layout;
 use crate::rows::{JobRows, Loaded, Rows};
-use crate::runs::{Groups, RunList, Shares};
+use crate::runs::RunList;
 use crate::runtime::{Arg, Device, Grid, Kernel, Memory};
 use rayon::prelude::*;
 use std::borrow::Cow;
@@ -42,7 +41,7 @@ use zipfold_core::{Domain, Error, Job, Precision, Result};
 use zipfold_plan::Tile;
 use zipfold_plan::device::Runtime;
 use zipfold_plan::device::fixed::{BinSums, Fixed};
-use zipfold_plan::device::open_pairs::{OpenPairs, PanelRun};
+use zipfold_plan::device::open_pairs::OpenPairs;
 use zipfold_plan::device::sweeps::{CutoffBand, PairTiles, Shape, Sweeps, filtered, is_extreme};
 use zipfold_plan::executor::Folded;
 use zipfold_plan::overrides::Residency;
@@ -67,16 +66,16 @@ pub(crate) struct Pass {
 /// A fold on the device.
 pub struct Points<'j> {
     /// A job of one fold.
-    job: Cow<'j, Job>,
-    passes: Vec<Pass>,
+    pub(crate) job: Cow<'j, Job>,
+    pub(crate) passes: Vec<Pass>,
     /// Weights, or compared edges and what terms of sums are multiplied by.
-    extra: Memory,
+    pub(crate) extra: Memory,
     /// Weights of the rows of x and of y, of a histogram.
-    weights: Option<[Memory; 2]>,
+    pub(crate) weights: Option<[Memory; 2]>,
     /// How its sums are kept.
-    sums: BinSums,
+    pub(crate) sums: BinSums,
     /// Which rows of x and of y those of the tiles are, for kernels over runs that tell them.
-    given: Option<[Memory; 2]>,
+    pub(crate) given: Option<[Memory; 2]>,
     /// Whether values in single precision are candidates only.
     pub filtered: bool,
 }
@@ -245,117 +244,8 @@ impl<'j> Points<'j> {
             state,
         )
     }
-    /// Folds the pairs of `runs` of groups of `group` rows, in a tile of the rows that are `sorted`.
-    ///
-    /// # Errors
-    /// Those of the device.
-    pub fn sweep_runs(
-        &self,
-        device: &Device,
-        (loaded, sorted): (&Loaded, &dyn OpenPairs),
-        tile: &Tile,
-        (runs, group): (&[PanelRun], usize),
-        state: &mut State,
-    ) -> Result<Tally> {
-        let pass = self.listed_pass()?;
-        let wanted = Shares::wanted(device.facts.units, pass.shape.blocks);
-        let groups = Groups {
-            group,
-            rows: pass.shape.anchors * THREADS as usize,
-            end: tile.rows.end,
-            whole: false,
-        };
-        let shares = Shares::new(runs, groups, wanted);
-        if shares.blocks() == 0 {
-            return Ok(Tally::default());
-        }
-        let list = shares.upload(device)?;
-        let launch = self.launch_of_runs(device, (loaded, sorted), tile, (&list, &shares));
-        self.fold(&launch?, state)
-    }
-    /// Adds the pairs of `runs` to `lists` of the rows of a tile, in pass 1 or 2.
-    ///
-    /// # Errors
-    /// Those of the device.
-    pub(crate) fn sweep_lists(
-        &self,
-        device: &Device,
-        rows: (&Loaded, &dyn OpenPairs),
-        tile: &Tile,
-        (runs, group): (&[PanelRun], usize),
-        (lists, pass_number): (&Lists, usize),
-    ) -> Result<Tally> {
-        let pass = self.listed_pass()?;
-        let wanted = Shares::wanted(device.facts.units, pass.shape.blocks);
-        let groups = Groups {
-            group,
-            rows: pass.shape.anchors * THREADS as usize,
-            end: tile.rows.end,
-            // Two blocks must not keep the list of one row.
-            whole: true,
-        };
-        let shares = Shares::new(runs, groups, wanted);
-        if shares.blocks() == 0 {
-            return Ok(Tally::default());
-        }
-        let list = shares.upload(device)?;
-        let launch = Launch {
-            span: pass_number,
-            ..self.launch_of_runs(device, rows, tile, (&list, &shares))?
-        };
-        let tally = launch.tally()?;
-        let memories = [&lists.values, &lists.indices, &lists.worst].map(Arg::Memory);
-        launch.go(&launch.with(memories.to_vec(), &tally))?;
-        launch.tallied(&tally)
-    }
-    /// The fold, where it keeps the nearest of every row.
-    pub(crate) fn keeps_nearest(&self) -> Option<Nearest> {
-        match &self.job.folds[0] {
-            Fold::Nearest(f) => Some(f.clone()),
-            Fold::Dense(_)
-            | Fold::Reduce(_)
-            | Fold::Histogram(_)
-            | Fold::Join(_)
-            | Fold::Extremes(_)
-            | Fold::Top(_)
-            | Fold::Quantile(_)
-            | Fold::Grouped(_) => None,
-        }
-    }
-    fn listed_pass(&self) -> Result<&Pass> {
-        match self.passes.as_slice() {
-            [pass] if pass.shape.listed => Ok(pass),
-            _ => Err(Error::internal("runs of panels for a kernel of all pairs")),
-        }
-    }
-    fn launch_of_runs<'l>(
-        &'l self,
-        device: &'l Device,
-        (loaded, sorted): (&'l Loaded, &'l dyn OpenPairs),
-        tile: &'l Tile,
-        (list, shares): (&'l RunList, &Shares),
-    ) -> Result<Launch<'l>> {
-        Ok(Launch {
-            device,
-            loaded,
-            pass: self.listed_pass()?,
-            anchors: &tile.rows,
-            others: &tile.cols,
-            span: tile.cols.len(),
-            grid: Grid {
-                x: shares.blocks() as u32,
-                y: 1,
-                threads: THREADS,
-            },
-            extra: &self.extra,
-            weights: self.weights.as_ref(),
-            sums: self.sums,
-            listed: Some((list, sorted)),
-            given: self.given.as_ref(),
-        })
-    }
     /// Launches the kernel of the fold, and adds what it finds to `state`.
-    fn fold(&self, launch: &Launch<'_>, state: &mut State) -> Result<Tally> {
+    pub(crate) fn fold(&self, launch: &Launch<'_>, state: &mut State) -> Result<Tally> {
         let done = match &self.job.folds[0] {
             Fold::Reduce(f) => ReduceState::within_mut(state).map(|s| launch.rows(f, s)),
             Fold::Nearest(f) => NearestState::within_mut(state).map(|s| launch.nearest(f, s)),
@@ -599,22 +489,22 @@ fn functions(job: &Job, shape: &Shape, fold: Swept<'_>) -> String {
 /// One launch of a pass over a tile.
 pub(crate) struct Launch<'l> {
     pub(crate) device: &'l Device,
-    loaded: &'l Loaded,
+    pub(crate) loaded: &'l Loaded,
     pub(crate) pass: &'l Pass,
     pub(crate) anchors: &'l Range<usize>,
-    others: &'l Range<usize>,
-    span: usize,
+    pub(crate) others: &'l Range<usize>,
+    pub(crate) span: usize,
     pub(crate) grid: Grid,
-    extra: &'l Memory,
-    weights: Option<&'l [Memory; 2]>,
-    sums: BinSums,
+    pub(crate) extra: &'l Memory,
+    pub(crate) weights: Option<&'l [Memory; 2]>,
+    pub(crate) sums: BinSums,
     /// The runs that blocks take, and which rows those of the tiles are.
     pub(crate) listed: Option<(&'l RunList, &'l dyn OpenPairs)>,
-    given: Option<&'l [Memory; 2]>,
+    pub(crate) given: Option<&'l [Memory; 2]>,
 }
 
 impl Launch<'_> {
-    fn go(&self, fold: &[Arg<'_>]) -> Result<()> {
+    pub(crate) fn go(&self, fold: &[Arg<'_>]) -> Result<()> {
         self.start(&self.pass.kernel, fold)
     }
     /// Starts `kernel` with the arguments of its fold.

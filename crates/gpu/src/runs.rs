@@ -28,7 +28,7 @@ pub(crate) struct Shares {
 
 /// How rows are grouped.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Groups {
+pub(crate) struct RowGroups {
     /// Rows that meet the same panels.
     pub(crate) group: usize,
     /// Rows that a block takes together, of them.
@@ -39,7 +39,7 @@ pub(crate) struct Groups {
     pub(crate) whole: bool,
 }
 
-impl Groups {
+impl RowGroups {
     /// The first rows of the parts of a run that blocks take.
     fn parts(self, run: &PanelRun) -> impl Iterator<Item = usize> + use<> {
         let first = run.first as usize;
@@ -49,7 +49,7 @@ impl Groups {
 
 impl Shares {
     /// Shares out `runs` to about `blocks` blocks.
-    pub(crate) fn new(runs: &[PanelRun], groups: Groups, blocks: usize) -> Shares {
+    pub(crate) fn new(runs: &[PanelRun], groups: RowGroups, blocks: usize) -> Shares {
         let panels = |run: &PanelRun| (run.to as usize).div_ceil(PANEL) - run.from as usize / PANEL;
         let of_run = |run: &PanelRun| panels(run) * groups.parts(run).count();
         let all: usize = runs.iter().map(of_run).sum();
@@ -132,7 +132,7 @@ mod tests {
         ];
         for blocks in [1, 2, 3, 7, 1000] {
             for rows in [128, 256, 512] {
-                let groups = Groups {
+                let groups = RowGroups {
                     group: 512,
                     rows,
                     end: 1100,
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn no_run_is_no_block() {
-        let groups = Groups {
+        let groups = RowGroups {
             group: 512,
             rows: 512,
             end: 0,
@@ -181,7 +181,7 @@ mod tests {
                 )
             })
             .collect();
-        let groups = Groups {
+        let groups = RowGroups {
             group: 256,
             rows: 128,
             end: 20 * 256,

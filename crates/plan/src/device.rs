@@ -1,8 +1,8 @@
 //! Turns a plan for the CPU into one for devices, and predicts its time.
 //!
 //! Its kernels are chosen from the question, the override keys, and the ranges of the rows, which
-//! decide whether single precision can filter ([`rounding`]). They sweep all pairs, or those that
-//! bounds leave open where that is predicted to pay ([`open_pairs`]). Several devices of one runtime share out the tiles and run the same kernels, so
+//! decide whether single precision can filter ([`rounding`]). They sweep all pairs, or the ones
+//! that bounds leave open where that is predicted to pay ([`open_pairs`]). Several devices of one runtime share out the tiles and run the same kernels, so
 //! their number changes no bit (invariant DEVICES-SAME).
 //!
 //! * [`matrix`]: one matrix, by matrix units, register-blocked tiles, or a thread per pair;
@@ -32,10 +32,9 @@ pub use blocks::Blocks;
 pub use facts::{Common, Facts, Runtime, ids};
 pub use parts::parts;
 pub use sweeps::{MOST_STATE, folds};
-pub use work::{DeviceWork, OnDevice};
+pub use work::{DeviceWork, OnDevice, Pruned};
 
 use matrix::Matrix;
-use open_pairs::Pruned;
 use products::RowFacts;
 use sweeps::Sweeps;
 
@@ -114,22 +113,7 @@ pub fn plan_for_all(
         Residency::Streamed | Residency::Block | Residency::Overlap => None,
     };
     let work = prune_as(job, &mut plan, pruned, work);
-    // Tiles of the host are far too small for a device.
-    if overrides.tile_rows.is_none() && overrides.tile_cols.is_none() {
-        plan.tiling = tiling(job, facts, devices.len(), overrides);
-    }
-    // The boxes of a row are walked from the top of one tree, and its best are kept in one list.
-    if pruned.is_some() && overrides.tile_cols.is_none() && overrides.device_tile.is_none() {
-        plan.tiling = Tiling::new(plan.tiling.rows, job.space.m.max(1)).in_spans(job);
-    }
-    // Sums are grouped by spans of the problem; a tile must not cut one.
-    if let Some(span) = crate::sweep::span(job) {
-        let whole = |side: usize| side.next_multiple_of(span);
-        plan.tiling = Tiling {
-            rows: whole(plan.tiling.rows),
-            cols: whole(plan.tiling.cols),
-        };
-    }
+    plan.tiling = device_tiling(job, &plan, (facts, devices.len(), pruned), overrides);
     plan.tiles = plan.tiling.tiles(&job.space).len();
     // One tile comes home while the next is computed, and its rows are copied next to the work on
     // the one before.
@@ -150,6 +134,33 @@ pub fn plan_for_all(
         work,
     });
     Ok(plan)
+}
+
+/// Returns the tiles of `plan` on devices, the smallest of which has these facts.
+fn device_tiling(
+    job: &Job,
+    plan: &Plan,
+    (facts, devices, pruned): (&Facts, usize, Option<Pruned>),
+    overrides: &Overrides,
+) -> Tiling {
+    let mut out = plan.tiling;
+    // Tiles of the host are far too small for a device.
+    if overrides.tile_rows.is_none() && overrides.tile_cols.is_none() {
+        out = tiling(job, facts, devices, overrides);
+    }
+    // The boxes of a row are walked from the top of one tree, and its best are kept in one list.
+    if pruned.is_some() && overrides.tile_cols.is_none() && overrides.device_tile.is_none() {
+        out = Tiling::new(out.rows, job.space.m.max(1)).in_spans(job);
+    }
+    // Sums are grouped by spans of the problem; a tile must not cut one.
+    if let Some(span) = crate::sweep::span(job) {
+        let whole = |side: usize| side.next_multiple_of(span);
+        out = Tiling {
+            rows: whole(out.rows),
+            cols: whole(out.cols),
+        };
+    }
+    out
 }
 
 /// Sets how `plan` prunes, and returns the work for that.
@@ -215,7 +226,7 @@ fn tiles_of_a_batch(tiles: usize, devices: usize) -> usize {
     most.clamp(1, TOGETHER)
 }
 
-/// Predicts the seconds of the kernels of all `devices` for so many pairs. Each takes the next batch
+/// Predicts the seconds of the kernels of all `devices` for a number of pairs. Each takes the next batch
 /// when it is done with one, so their rates add, as if all ended together; units are small enough
 /// for that to be nearly true.
 fn all_seconds(job: &Job, devices: &[Facts], pairs: u64, work: &DeviceWork) -> f64 {
@@ -549,8 +560,13 @@ mod tests {
     /// A job of `rows` rows of three components, of which only a few are there, and the plans for
     /// the host and an H200.
     fn plans(formula: &str, fold: FoldSpec, rows: usize) -> (Job, Plan, Plan) {
-        let items = (0..300).map(|at| (at as f32 * 0.618).fract()).collect();
-        let x = Table::f32(100, 3, items).unwrap();
+        plans_of(formula, fold, [rows, 100])
+    }
+
+    /// The same with `held` rows there, of which bounds are sampled.
+    fn plans_of(formula: &str, fold: FoldSpec, [rows, held]: [usize; 2]) -> (Job, Plan, Plan) {
+        let items = (0..3 * held).map(|at| ((at as f64 * 0.618).fract()) as f32);
+        let x = Table::f32(held, 3, items.collect()).unwrap();
         let problem = Problem {
             precision: Some(Precision::F32),
             ..Problem::new(
@@ -634,8 +650,21 @@ mod tests {
             whole_seconds(&job, &there),
             here.seconds
         );
-        // Bounds leave the host few pairs; a device sweeps all of them.
-        let (job, here, there) = plans("norm(x - y)", histogram(), 10_000_000);
+        // Bounds leave both few pairs: the host has no start to pay for, the device more arithmetic.
+        let (job, here, there) = plans_of("norm(x - y)", histogram(), [10_000_000, 300_000]);
+        let of_host = |seconds: f64| Plan {
+            seconds,
+            ..here.clone()
+        };
+        assert!(there.device.as_ref().unwrap().pruned.is_some());
+        assert!(
+            !is_faster(&job, &there, &of_host(0.5)) && is_faster(&job, &there, &of_host(10.0)),
+            "{}",
+            whole_seconds(&job, &there)
+        );
+        // Of a question that bounds never settle a device sweeps all pairs.
+        let (job, here, there) = plans("sin(x[0] * y[1])", histogram(), 10_000_000);
+        assert!(there.device.as_ref().unwrap().pruned.is_none());
         let pruned = Plan {
             seconds: 4.0,
             ..here

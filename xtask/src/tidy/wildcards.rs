@@ -59,7 +59,6 @@ const LEFT_OF_NODES: &[(&str, usize)] = &[
     ("crates/core/src/space/half.rs", 1),
     ("crates/cpu/src/jit/steps.rs", 1),
     ("crates/cpu/src/pairs/program.rs", 4),
-    ("crates/cpu/src/pairs/prune/tree.rs", 1),
     ("crates/gpu/src/emit/pair.rs", 7),
     ("crates/gpu/src/emit/join.rs", 2),
     ("crates/plan/src/cost/formula.rs", 1),

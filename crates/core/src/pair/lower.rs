@@ -414,10 +414,13 @@ impl Lowered {
         let nodes = self.row_vectors[side as usize]
             .iter()
             .chain(&self.row_scalars[side as usize]);
-        let columns = nodes.map(|id| match self.formula.node(*id) {
-            Node::Row(s) if *s == side => Some(0..self.dim),
-            Node::At(s, k) if *s == side => Some(*k as usize..*k as usize + 1),
-            _ => None,
+        let columns = nodes.map(|id| {
+            let node = self.formula.node(*id);
+            if let Node::At(s, k) = node {
+                (*s == side).then_some(*k as usize..*k as usize + 1)
+            } else {
+                (*node == Node::Row(side)).then_some(0..self.dim)
+            }
         });
         let columns = columns.collect::<Option<Vec<_>>>()?;
         Some(columns.into_iter().flatten().collect())

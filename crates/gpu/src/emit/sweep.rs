@@ -190,14 +190,7 @@ pub fn kernel(name: &str, job: &Job, shape: &Shape, fold: &FoldText) -> String {
             "NEXT",
             u8::from(shape.domain != Domain::Diagonal).to_string(),
         ),
-        (
-            "ANCHORS",
-            if short[0] && shape.input != Input::Both {
-                format!("{ty} ar[{}][{}];", shape.anchors, widths[0].max(1))
-            } else {
-                String::new()
-            },
-        ),
+        ("ANCHORS", held_anchors(ty, widths[0], short[0], shape)),
         (
             "ALOAD",
             load_anchor(names[0], widths[0], short[0], shape.input),
@@ -372,6 +365,15 @@ fn sweep_access(low: &Lowered, names: [&str; 2], short: [bool; 2], input: Input)
         )
     };
     text.lines().map(anchored).collect()
+}
+
+/// Registers for the anchors of a thread, where they are not in shared memory.
+fn held_anchors(ty: &str, width: usize, short: bool, shape: &Shape) -> String {
+    if short && shape.input != Input::Both {
+        format!("{ty} ar[{}][{}];", shape.anchors, width.max(1))
+    } else {
+        String::new()
+    }
 }
 
 fn load_anchor(name: &str, width: usize, short: bool, input: Input) -> String {

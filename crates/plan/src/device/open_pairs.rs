@@ -9,10 +9,10 @@
 //! ```
 //!
 //! The walk of the host has the bounds of every formula and the rules of every fold, proved once
-//! (BOUNDS-ENCLOSE, PRUNED-SAME). A list of runs is small: one run stands for 10⁵ pairs and more.
+//! (BOUNDS-ENCLOSE, PRUNED-SAME). A list of runs is small: one run has 10⁵ pairs and more.
 
 use super::sweeps::{Sweeps, THREADS};
-use super::work::DeviceWork;
+use super::work::{DeviceWork, Pruned};
 use crate::executor::{Folded, Sink, Stop};
 use crate::overrides::{Overrides, Pruning};
 use crate::prune::{self, Mode, Prune};
@@ -85,26 +85,17 @@ pub trait OpenPairs: Send + Sync {
 pub type LazyPairs<'j> =
     LazyLock<Box<dyn OpenPairs + 'j>, Box<dyn FnOnce() -> Box<dyn OpenPairs + 'j> + Send + 'j>>;
 
-/// Rows of x that meet the same panels, where a device sweeps what bounds leave open.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Pruned {
-    /// Rows of a group.
-    pub group: usize,
-    /// The share of pairs that is expected to be swept.
-    pub swept: f64,
-}
-
 /// Rows that the host sorts, boxes and packs in an order of its own, a second and thread: an
 /// estimate.
-const SORTED: f64 = 2e6;
+const SORTED: f64 = 1.1e6;
 /// Groups with panels of y whose bounds the host settles or leaves open, a second and thread: an
 /// estimate.
-const WALKED: f64 = 5e6;
+const WALKED: f64 = 2.5e6;
 
 impl Pruned {
     /// Decides whether the kernels of `work` sweep what bounds leave open: as the user set it, or if
     /// the time of both is less than that of all pairs. `seconds` tells the time of the kernels for
-    /// so many pairs, `threads` are those of the host.
+    /// a number of pairs, `threads` are those of the host.
     pub(super) fn choose(
         job: &Job,
         work: &DeviceWork,

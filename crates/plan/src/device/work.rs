@@ -4,11 +4,19 @@
 //! job.
 
 use super::matrix::{Matrix, MatrixKernel};
-use super::open_pairs::Pruned;
 use super::sweeps::Sweeps;
 use crate::overrides::Residency;
 use serde::{Serialize, Serializer};
 use std::fmt;
+
+/// Rows of x that meet the same panels, where a device sweeps what bounds leave open.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pruned {
+    /// Rows of a group.
+    pub group: usize,
+    /// The share of pairs that is expected to be swept.
+    pub swept: f64,
+}
 
 /// The part of a plan for devices.
 ///

@@ -72,8 +72,8 @@ pub(super) fn evaluated(job: &Job, kernel: Kernel) -> Option<f64> {
     share_of_boxes(job, &mut bounds, &x, &y)
 }
 
-/// Returns the share of pairs that bounds would leave open between boxes of so many rows of x and of
-/// y; `None` if the formula has no bounds.
+/// Returns the share of pairs that bounds would leave open between boxes of `of_x` rows of x and
+/// `of_y` rows of y; `None` if the formula has no bounds.
 pub(crate) fn open_share(job: &Job, [of_x, of_y]: [usize; 2]) -> Option<f64> {
     let mut bounds = Bounds::new(&job.low, job.periodic_box.as_ref())?;
     let y = boxes(job, job.other(), Side::Y, of_y);

@@ -1,5 +1,15 @@
 //! Sorted rows in a hierarchy of boxes, and the walk down it that leaves out or settles pairs.
 //!
+//! ```text
+//! rows of both sides, hoisted, in the order of a curve
+//! x: boxes of GROUP rows        y: boxes of `leaf` rows, boxes of LANES of these, and so on
+//! leaves of a block of rows:
+//!     hull = the bounds of its groups together
+//!     from the top of the tree of y: bounds of the hull against LANES boxes
+//!         beyond the cut-off: told, left out        settled by every fold: counted, left out
+//!         a leaf: left open                         else: its LANES boxes are next
+//! ```
+//!
 //! Both kinds of pruned runs walk here: the host evaluates what is left row by row
 //! (`traversal.rs`), a device sweeps it by blocks (`open_pairs.rs`).
 
@@ -70,7 +80,7 @@ impl<'j> Hierarchy<'j> {
 }
 
 /// One batch of tiles on its way down a hierarchy.
-pub(super) struct Walk<'e, 'j> {
+pub(super) struct BoxWalk<'e, 'j> {
     pub(super) hierarchy: &'e Hierarchy<'j>,
     pub(super) bounds: Bounds<'e>,
     pub(super) pruner: Pruner<'e>,
@@ -83,11 +93,11 @@ pub(super) struct Walk<'e, 'j> {
     pub(super) cols: Range<usize>,
     /// What a value must not exceed to matter, where another keeps the best of a row.
     pub(super) worst: Option<f64>,
-    /// Leaves whose pairs are no part of the walk.
+    /// Leaves whose pairs the walk leaves to another.
     pub(super) without: Range<usize>,
 }
 
-impl<'e, 'j> Walk<'e, 'j> {
+impl<'e, 'j> BoxWalk<'e, 'j> {
     /// Nothing visited; `rows` are all that tiles will have.
     pub(super) fn new(
         hierarchy: &'e Hierarchy<'j>,
@@ -98,7 +108,7 @@ impl<'e, 'j> Walk<'e, 'j> {
         let job = hierarchy.job;
         let orders = [Side::X, Side::Y].map(|side| hierarchy.orders.by_side(side));
         let half = job.space.is_triangular() && !hierarchy.doubled;
-        Walk {
+        BoxWalk {
             hierarchy,
             bounds: hierarchy.bounds.clone(),
             pruner: Pruner::new(job, &hierarchy.limits),
@@ -126,7 +136,7 @@ impl<'e, 'j> Walk<'e, 'j> {
         let start = (at * span).max(self.cols.start);
         start..((at + 1) * span).min(self.cols.end).max(start)
     }
-    /// Whether no pair of `rows` and `cols` is walked.
+    /// Whether `rows` and `cols` have no pair that is walked.
     pub(super) fn is_empty(&self, rows: &Range<usize>, cols: &Range<usize>) -> bool {
         let domain = self.hierarchy.space.domain;
         let half = matches!(domain, Domain::Triangle | Domain::Diagonal);
@@ -146,7 +156,7 @@ impl<'e, 'j> Walk<'e, 'j> {
             self.bounds.run();
             for lane in 0..LANES.min(hierarchy.tree.levels[level].count - first) {
                 let cols = self.columns(level, first + lane);
-                // Part of a box that is no part of the walk: only smaller boxes can be settled.
+                // A box that the walk has a part of: only smaller boxes can be settled.
                 let divided = self.holds_others(level, first + lane);
                 if self.is_empty(rows, &cols)
                     || divided && level == 0
@@ -163,7 +173,7 @@ impl<'e, 'j> Walk<'e, 'j> {
         leaves.sort_unstable();
         Ok(leaves)
     }
-    /// Whether a box of y holds leaves that are no part of the walk.
+    /// Whether a box of y holds leaves that the walk leaves to another.
     fn holds_others(&self, level: usize, at: usize) -> bool {
         let leaves = LANES.pow(level as u32);
         self.without.start < (at + 1) * leaves && at * leaves < self.without.end

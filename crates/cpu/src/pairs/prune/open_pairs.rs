@@ -9,7 +9,7 @@
 //! Groups are as large as the rows of a thread block, and leaves as large as its panels: smaller
 //! boxes would leave fewer pairs, but no block could take them alone.
 
-use super::hierarchy::{Hierarchy, Walk};
+use super::hierarchy::{BoxWalk, Hierarchy};
 use rayon::prelude::*;
 use std::ops::Range;
 use zipfold_core::fold::Tally;
@@ -39,8 +39,8 @@ impl<'j> SortedRows<'j> {
             isa: crate::pairs::reductions::isa(plan.isa),
         }
     }
-    fn walk<'e>(&'e self, rows: &Range<usize>, sink: &'e dyn Sink) -> Walk<'e, 'j> {
-        Walk::new(&self.hierarchy, self.isa, rows.clone(), sink)
+    fn walk<'e>(&'e self, rows: &Range<usize>, sink: &'e dyn Sink) -> BoxWalk<'e, 'j> {
+        BoxWalk::new(&self.hierarchy, self.isa, rows.clone(), sink)
     }
     /// The runs of the groups of `rows`, and what was settled.
     fn turn(
@@ -97,7 +97,7 @@ impl<'j> SortedRows<'j> {
         })
     }
     /// Leaves of y near a group of rows that hold the best of them several times over.
-    fn near(&self, walk: &mut Walk<'_, '_>, rows: &Range<usize>) -> Range<usize> {
+    fn near(&self, walk: &mut BoxWalk<'_, '_>, rows: &Range<usize>) -> Range<usize> {
         let job = self.hierarchy.job;
         let best = job.folds[0].best();
         let (k, best) = best.map_or((0, (0, false)), |b| (b.k, (b.root, b.largest)));

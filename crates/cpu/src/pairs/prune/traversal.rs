@@ -24,7 +24,7 @@
 
 use super::accumulators::Run;
 use super::boxes::Boxes;
-use super::hierarchy::{GROUP, Walk};
+use super::hierarchy::{BoxWalk, GROUP};
 use crate::kernels::histogram::{Histogram as Sweep, Span, Strip};
 use crate::pairs::points::Distances;
 use crate::pairs::vm::Scratch;
@@ -57,7 +57,7 @@ impl Executor for Boxes<'_> {
 /// One batch of tiles on its way.
 pub(super) struct Traversal<'e, 'j> {
     pruned: &'e Boxes<'j>,
-    walk: Walk<'e, 'j>,
+    walk: BoxWalk<'e, 'j>,
     /// Counts of the points family, and the strips of the current block of rows, one a group.
     sweep: Option<(&'e Distances, Sweep<'e>)>,
     strips: Vec<Strip>,
@@ -107,7 +107,7 @@ impl<'e, 'j> Traversal<'e, 'j> {
         let isa = crate::pairs::reductions::isa(pruned.vm.isa);
         Traversal {
             pruned,
-            walk: Walk::new(&pruned.hierarchy, isa, rows, sink),
+            walk: BoxWalk::new(&pruned.hierarchy, isa, rows, sink),
             stop,
             sweep: pruned.distances.as_ref().map(|d| (d, d.sweep())),
             strips: vec![Strip::default(); LANES],
