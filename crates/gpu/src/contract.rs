@@ -455,13 +455,18 @@ impl Remote for Contractor {
         let max = fold == Fold::Max;
         let folding = Folding { max, logs: false };
         let code = |shape: &Shape| match self.paged(shape, shape, max)? {
-            Some(_) => Ok(None),
+            Some(_) => Ok::<_, Error>(None),
             None => {
                 let way = KernelChoice::new(shape, self.precision, self.units);
                 Ok(Some(code(shape, folding, way)))
             }
         };
-        let codes: Vec<Option<Code>> = shapes.par_iter().map(code).collect::<Result<_>>()?;
+        // A join that has no room is cut into pieces when its turn comes.
+        let codes = shapes.par_iter().map(|shape| match code(shape) {
+            Err(e) if e.blame() == Blame::Resource => Ok(None),
+            other => other,
+        });
+        let codes: Vec<Option<Code>> = codes.collect::<Result<_>>()?;
         let codes = codes.into_iter().flatten();
         self.compile_all(&codes.collect::<Vec<_>>())
     }

@@ -179,7 +179,7 @@ impl<'j> Engine<'j> {
                         rows: &self.rows,
                         sorted: &****sorted,
                         group: *group,
-                        room: (sink, stop),
+                        stop,
                     };
                     open.run(folds, tiles)
                 }
@@ -322,7 +322,10 @@ impl Executor for Engine<'_> {
                     if e.blame() == Blame::Resource
                         && work.iter().any(|t| t.rows.len().max(t.cols.len()) > least) =>
                 {
-                    work = work.iter().flat_map(|tile| halves(tile, least)).collect();
+                    work = work
+                        .iter()
+                        .flat_map(|tile| halves(tile, least, self.sorted.is_some()))
+                        .collect();
                 }
                 other => return other,
             }
@@ -336,14 +339,15 @@ impl Executor for Engine<'_> {
     }
 }
 
-/// A tile in two, its longer side cut at a multiple of `least`.
-fn halves(tile: &Tile, least: usize) -> Vec<Tile> {
+/// A tile in two, its longer side cut at a multiple of `least`; `by_rows` the rows as long as there
+/// are some, since pruned rows meet all columns at once.
+fn halves(tile: &Tile, least: usize, by_rows: bool) -> Vec<Tile> {
     let (rows, cols) = (&tile.rows, &tile.cols);
     let middle = |side: &Range<usize>| side.start + side.len().div_ceil(least) / 2 * least;
     if rows.len().max(cols.len()) <= least {
         return vec![tile.clone()];
     }
-    if rows.len() >= cols.len() {
+    if rows.len() >= cols.len() || by_rows && rows.len() > least {
         let part = |rows| Tile {
             rows,
             cols: cols.clone(),

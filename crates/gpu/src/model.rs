@@ -8,8 +8,9 @@
 //! waits:  rounds of reads, one wave of thread blocks after another
 //! ```
 //!
-//! The constants are fitted to all rows of bench/records/h100/2026-11-26-kernels.jsonl, near-best
-//! kernels with the most weight; the tests below hold the model against these rows.
+//! The constants were fitted to an earlier run of the joins of
+//! `bench/records/h100/2026-11-26-kernels.jsonl`, on another machine, near-best kernels with the most
+//! weight; `tests/kernels.rs` holds the model against the rows of the record.
 
 use crate::counts::Counts;
 use crate::form::JoinForm;

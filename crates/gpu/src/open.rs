@@ -16,7 +16,7 @@
 use crate::emit::sweep::THREADS;
 use crate::points::{Launch, NONE, Pass, Points};
 use crate::rows::{Loaded, Rows};
-use crate::runs::{RowGroups, RunList, Shares};
+use crate::runs::{RunList, Shares};
 use crate::runtime::{Arg, Device, Grid, Memory};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -24,10 +24,10 @@ use zipfold_core::fold::{Fold, Kept, Nearest, NearestState, State, Tally};
 use zipfold_core::{Error, Result};
 use zipfold_plan::Tile;
 use zipfold_plan::device::open_pairs::{Open, OpenPairs, PanelRun, Wanted};
-use zipfold_plan::executor::{Folded, Sink, Stop};
+use zipfold_plan::executor::{Folded, Nowhere, Sink, Stop};
 
 /// Groups of rows whose boxes are walked before their panels are swept: a list of some megabytes.
-const GROUPS_AT_A_TIME: usize = 1 << 13;
+const GROUPS_AT_A_TIME: usize = 1 << 11;
 
 /// The sweep of a job whose pairs bounds leave out.
 pub(crate) struct OpenSweep<'e, 'j> {
@@ -36,8 +36,8 @@ pub(crate) struct OpenSweep<'e, 'j> {
     pub(crate) sorted: &'e (dyn OpenPairs + 'j),
     /// Rows of a group.
     pub(crate) group: usize,
-    /// Where room for matches is requested, and whether to stop.
-    pub(crate) room: (&'e dyn Sink, Stop<'e>),
+    /// Whether to stop.
+    pub(crate) stop: Stop<'e>,
 }
 
 /// Lists of the nearest of consecutive sorted rows, in the memory of a device.
@@ -71,7 +71,7 @@ impl OpenSweep<'_, '_> {
     /// Folds the pairs of `tiles`.
     ///
     /// # Errors
-    /// Those of the device and of the sink; `Interrupted` when told to stop.
+    /// Those of the device; `Interrupted` when told to stop.
     pub(crate) fn run(&self, folds: &[Points<'_>], tiles: &[Tile]) -> Result<Folded> {
         let mut all = self.sorted.empty(&zipfold_plan::tiles::rows(tiles));
         let mut home = Home::default();
@@ -99,7 +99,10 @@ impl OpenSweep<'_, '_> {
     }
     fn open(&self, tile: &Tile, wanted: Wanted<'_>) -> Result<Open> {
         let sides = [&tile.rows, &tile.cols];
-        self.sorted.open(sides, self.group, wanted, self.room)
+        // Matches are told to the budget when the batch is whole, as all matches of a device are: a
+        // refusal here would look like one of its memory.
+        let room = (&Nowhere as &dyn Sink, self.stop);
+        self.sorted.open(sides, self.group, wanted, room)
     }
     fn folds(
         &self,
@@ -110,7 +113,7 @@ impl OpenSweep<'_, '_> {
     ) -> Result<()> {
         let open = self.open(tile, Wanted::Open)?;
         self.sorted.merge(all, open.settled);
-        let runs = (open.runs.as_slice(), self.group);
+        let runs = open.runs.as_slice();
         for (at, (points, state)) in folds.iter().zip(&mut all.states).enumerate() {
             let rows = (loaded, self.sorted);
             let seen = points.sweep_runs(self.device, rows, tile, runs, state)?;
@@ -141,7 +144,7 @@ impl OpenSweep<'_, '_> {
         let rows = (loaded, self.sorted);
         let mut sweep = |wanted: Wanted<'_>, pass: usize| {
             let open = self.open(tile, wanted)?;
-            let runs = (open.runs.as_slice(), self.group);
+            let runs = open.runs.as_slice();
             let seen = points.sweep_lists(self.device, rows, tile, runs, (&lists, pass))?;
             let first = [
                 all.tally.first_nan,
@@ -156,7 +159,13 @@ impl OpenSweep<'_, '_> {
         sweep(Wanted::Near, 1)?;
         let worst = home.values(count);
         self.device.read(&lists.worst, worst)?;
-        let of_group = |rows: &[f64]| rows.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        // Every number is better than NaN.
+        let limit = |worst: f64| if worst.is_nan() { f64::INFINITY } else { worst };
+        let of_group = |rows: &[f64]| {
+            rows.iter()
+                .map(|v| limit(*v))
+                .fold(f64::NEG_INFINITY, f64::max)
+        };
         let worst: Vec<f64> = worst.par_chunks(self.group).map(of_group).collect();
         sweep(Wanted::Rest(&worst), 2)?;
         let found = self.found(&fold, &lists, &tile.rows, home)?;
@@ -215,18 +224,12 @@ impl Points<'_> {
         device: &Device,
         (loaded, sorted): (&Loaded, &dyn OpenPairs),
         tile: &Tile,
-        (runs, group): (&[PanelRun], usize),
+        runs: &[PanelRun],
         state: &mut State,
     ) -> Result<Tally> {
         let pass = self.listed_pass()?;
         let wanted = Shares::wanted(device.facts.units, pass.shape.blocks);
-        let groups = RowGroups {
-            group,
-            rows: pass.shape.anchors * THREADS as usize,
-            end: tile.rows.end,
-            whole: false,
-        };
-        let shares = Shares::new(runs, groups, wanted);
+        let shares = Shares::new(runs, false, wanted);
         if shares.blocks() == 0 {
             return Ok(Tally::default());
         }
@@ -243,19 +246,13 @@ impl Points<'_> {
         device: &Device,
         rows: (&Loaded, &dyn OpenPairs),
         tile: &Tile,
-        (runs, group): (&[PanelRun], usize),
+        runs: &[PanelRun],
         (lists, pass_number): (&Lists, usize),
     ) -> Result<Tally> {
         let pass = self.listed_pass()?;
         let wanted = Shares::wanted(device.facts.units, pass.shape.blocks);
-        let groups = RowGroups {
-            group,
-            rows: pass.shape.anchors * THREADS as usize,
-            end: tile.rows.end,
-            // Two blocks must not keep the list of one row.
-            whole: true,
-        };
-        let shares = Shares::new(runs, groups, wanted);
+        // Two blocks must not keep the list of one row.
+        let shares = Shares::new(runs, true, wanted);
         if shares.blocks() == 0 {
             return Ok(Tally::default());
         }

@@ -12,8 +12,10 @@ use crate::runtime::{Device, Memory};
 use zipfold_core::Result;
 use zipfold_plan::device::open_pairs::{PANEL, PanelRun};
 
-/// Blocks for each that a multiprocessor holds: shares are equal, the time of their pairs is not.
+/// Blocks for each that a multiprocessor holds, and of a multiprocessor at least: shares are equal,
+/// the time of their pairs is not.
 const TURNS: usize = 4;
+const LEAST: usize = 16;
 /// Most panels of a block: its counters of 32 bits count 2¹⁰ anchors against 2⁷ others of each.
 const MOST: usize = 1 << 13;
 
@@ -26,53 +28,28 @@ pub(crate) struct Shares {
     starts: Vec<u32>,
 }
 
-/// How rows are grouped.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct RowGroups {
-    /// Rows that meet the same panels.
-    pub(crate) group: usize,
-    /// Rows that a block takes together, of them.
-    pub(crate) rows: usize,
-    /// Where the rows end.
-    pub(crate) end: usize,
-    /// A block takes all runs of a group.
-    pub(crate) whole: bool,
-}
-
-impl RowGroups {
-    /// The first rows of the parts of a run that blocks take.
-    fn parts(self, run: &PanelRun) -> impl Iterator<Item = usize> + use<> {
-        let first = run.first as usize;
-        (first..(first + self.group).min(self.end)).step_by(self.rows)
-    }
-}
-
 impl Shares {
-    /// Shares out `runs` to about `blocks` blocks.
-    pub(crate) fn new(runs: &[PanelRun], groups: RowGroups, blocks: usize) -> Shares {
+    /// Shares out `runs` to about `blocks` blocks; `whole` where one block must take all runs of a
+    /// group.
+    pub(crate) fn new(runs: &[PanelRun], whole: bool, blocks: usize) -> Shares {
         let panels = |run: &PanelRun| (run.to as usize).div_ceil(PANEL) - run.from as usize / PANEL;
-        let of_run = |run: &PanelRun| panels(run) * groups.parts(run).count();
-        let all: usize = runs.iter().map(of_run).sum();
+        let all: usize = runs.iter().map(panels).sum();
         let share = all.div_ceil(blocks.max(1)).clamp(1, MOST);
         let mut out = Shares {
             runs: vec![],
             starts: vec![0],
         };
         let mut room = share;
-        for run in runs.chunk_by(|a, b| groups.whole && a.first == b.first) {
-            // Runs of one block, before a cut where that is allowed.
-            for (run, first) in run
-                .iter()
-                .flat_map(|r| groups.parts(r).map(move |f| (r, f)))
-            {
+        for of_group in runs.chunk_by(|a, b| a.first == b.first) {
+            for run in of_group {
                 let mut from = run.from as usize;
                 while from < run.to as usize {
-                    let most = if groups.whole { MOST } else { room };
+                    let most = if whole { MOST } else { room };
                     let to = ((from / PANEL + most) * PANEL).min(run.to as usize);
-                    out.runs.extend([first as u32, from as u32, to as u32]);
+                    out.runs.extend([run.first, from as u32, to as u32]);
                     room = room.saturating_sub(to.div_ceil(PANEL) - from / PANEL);
                     from = to;
-                    if room == 0 && !groups.whole {
+                    if room == 0 && !whole {
                         out.end_share();
                         room = share;
                     }
@@ -104,7 +81,7 @@ impl Shares {
     }
     /// Blocks that fill a device of so many multiprocessors, each of which holds `blocks`.
     pub(crate) fn wanted(units: usize, blocks: usize) -> usize {
-        units.max(1) * blocks.max(1) * TURNS
+        units.max(1) * (blocks * TURNS).max(LEAST)
     }
 }
 
@@ -123,80 +100,58 @@ mod tests {
     }
 
     #[test]
-    fn every_panel_of_every_group_is_taken_once() {
+    fn every_panel_of_every_run_is_taken_once() {
         let runs = [
             run(0, 0, 900),
-            run(512, 128, 256),
-            run(1024, 640, 641),
-            run(1024, 768, 5000),
+            run(384, 128, 256),
+            run(768, 640, 641),
+            run(768, 768, 5000),
         ];
-        for blocks in [1, 2, 3, 7, 1000] {
-            for rows in [128, 256, 512] {
-                let groups = RowGroups {
-                    group: 512,
-                    rows,
-                    end: 1100,
-                    whole: false,
-                };
-                let shares = Shares::new(&runs, groups, blocks);
-                let mut seen = std::collections::BTreeMap::new();
-                for one in shares.runs.chunks_exact(3) {
-                    for panel in one[1] as usize / PANEL..(one[2] as usize).div_ceil(PANEL) {
-                        *seen.entry((one[0], panel)).or_insert(0) += 1;
-                    }
+        for (blocks, whole) in [1, 2, 3, 7, 1000]
+            .into_iter()
+            .flat_map(|b| [(b, false), (b, true)])
+        {
+            let shares = Shares::new(&runs, whole, blocks);
+            let mut seen = std::collections::BTreeMap::new();
+            for one in shares.runs.chunks_exact(3) {
+                for panel in one[1] as usize / PANEL..(one[2] as usize).div_ceil(PANEL) {
+                    *seen.entry((one[0], panel)).or_insert(0) += 1;
                 }
-                assert!(seen.values().all(|count| *count == 1));
-                let groups = |first: usize, end: usize| (first..end).step_by(rows).count();
-                let wanted = 8 * groups(0, 512) + groups(512, 1024) + (1 + 34) * groups(1024, 1100);
-                assert_eq!(seen.len(), wanted, "{blocks} blocks of {rows} rows");
-                assert!(shares.starts.windows(2).all(|pair| pair[0] < pair[1]));
-                assert_eq!(
-                    *shares.starts.last().unwrap() as usize * 3,
-                    shares.runs.len()
-                );
-                assert!(shares.blocks() <= blocks.min(wanted));
             }
+            assert!(seen.values().all(|count| *count == 1));
+            assert_eq!(seen.len(), 8 + 1 + 1 + 34, "{blocks} blocks");
+            assert!(shares.starts.windows(2).all(|pair| pair[0] < pair[1]));
+            assert_eq!(
+                *shares.starts.last().unwrap() as usize * 3,
+                shares.runs.len()
+            );
+            assert!(shares.blocks() <= blocks.min(seen.len()));
         }
     }
 
     #[test]
     fn no_run_is_no_block() {
-        let groups = RowGroups {
-            group: 512,
-            rows: 512,
-            end: 0,
-            whole: true,
-        };
-        assert_eq!(Shares::new(&[], groups, 8).blocks(), 0);
+        assert_eq!(Shares::new(&[], true, 8).blocks(), 0);
     }
 
     #[test]
     fn a_group_is_the_work_of_one_block_where_it_must_be() {
         let runs: Vec<PanelRun> = (0..60)
             .map(|at| {
-                run(
-                    at / 3 * 256,
-                    at % 3 * 1024,
-                    at % 3 * 1024 + 128 * (1 + at % 5),
-                )
+                let from = at % 3 * 1024;
+                run(at / 3 * 256, from, from + 128 * (1 + at % 5))
             })
             .collect();
-        let groups = RowGroups {
-            group: 256,
-            rows: 128,
-            end: 20 * 256,
-            whole: true,
-        };
         for blocks in [1, 7, 20, 500] {
-            let shares = Shares::new(&runs, groups, blocks);
+            let shares = Shares::new(&runs, true, blocks);
             let mut owner = std::collections::BTreeMap::new();
             for block in 0..shares.blocks() {
                 for at in shares.starts[block]..shares.starts[block + 1] {
-                    let group = shares.runs[at as usize * 3] / 256;
+                    let group = shares.runs[at as usize * 3];
                     assert_eq!(*owner.entry(group).or_insert(block), block, "{blocks}");
                 }
             }
-            assert_eq!((owner.len(), shares.runs.len()), (20, 3 * 2 * 60));
+            assert_eq!((owner.len(), shares.runs.len()), (20, 3 * 60));
             assert!(shares.blocks() <= blocks.min(20));
         }
     }

@@ -100,15 +100,14 @@ pub fn plan_for_all(
         None => Sweeps::choose_all(job, common, overrides, facts_of_rows)?
             .map_or(DeviceWork::Values, DeviceWork::Sweeps),
     };
-    let kernels = |pairs: u64| all_seconds(job, devices, pairs, &work);
     let pruned = match rows {
-        Residency::Held => Pruned::choose(
-            job,
-            &work,
-            (overrides, plan.threads),
-            kernels,
-            &mut plan.reasons,
-        ),
+        Residency::Held => {
+            // Whether it pays must not depend on the machine: a run that goes on on another one has
+            // the same tiles.
+            let like = Facts::described(facts.runtime);
+            let kernels = |pairs: u64| kernel_seconds(job, &like, pairs, &work);
+            Pruned::choose(job, &work, overrides, kernels, &mut plan.reasons)
+        }
         // Panels of all rows are swept at any time.
         Residency::Streamed | Residency::Block | Residency::Overlap => None,
     };
@@ -150,7 +149,15 @@ fn device_tiling(
     }
     // The boxes of a row are walked from the top of one tree, and its best are kept in one list.
     if pruned.is_some() && overrides.tile_cols.is_none() && overrides.device_tile.is_none() {
-        out = Tiling::new(out.rows, job.space.m.max(1)).in_spans(job);
+        let strip = match devices {
+            1 => usize::MAX,
+            _ => job
+                .space
+                .n
+                .div_ceil(devices * BATCHES_EACH)
+                .max(LEAST_STRIP),
+        };
+        out = Tiling::new(out.rows.min(strip), job.space.m.max(1)).in_spans(job);
     }
     // Sums are grouped by spans of the problem; a tile must not cut one.
     if let Some(span) = crate::sweep::span(job) {
@@ -178,7 +185,7 @@ fn prune_as(job: &Job, plan: &mut Plan, pruned: Option<Pruned>, work: DeviceWork
     let list = Strategy::list(job, plan.family, false, code, &plan.prune);
     let boxes = |strategy: &Strategy| matches!(strategy, Strategy::Boxes(_));
     plan.strategies = list.into_iter().filter(boxes).collect();
-    work.listed()
+    work.listed(pruned.group)
 }
 
 /// Returns whether `devices` may multiply rounded rows as a filter: matrix units take f16 from

@@ -92,14 +92,17 @@ const SORTED: f64 = 1.1e6;
 /// estimate.
 const WALKED: f64 = 2.5e6;
 
+/// Threads of the host next to a device for which pruning is chosen, on any machine.
+const REFERENCE: usize = 16;
+
 impl Pruned {
     /// Decides whether the kernels of `work` sweep what bounds leave open: as the user set it, or if
-    /// the time of both is less than that of all pairs. `seconds` tells the time of the kernels for
-    /// a number of pairs, `threads` are those of the host.
+    /// the time of both is less than that of all pairs, with [`REFERENCE`] threads of the host.
+    /// `seconds` tells the time of the kernels for a number of pairs.
     pub(super) fn choose(
         job: &Job,
         work: &DeviceWork,
-        (overrides, threads): (&Overrides, usize),
+        overrides: &Overrides,
         seconds: impl Fn(u64) -> f64,
         reasons: &mut Vec<Message>,
     ) -> Option<Pruned> {
@@ -118,7 +121,7 @@ impl Pruned {
             return Some(pruned);
         }
         let all = seconds(pairs);
-        let left = seconds((pairs as f64 * swept) as u64) + pruned.host_seconds(job, threads);
+        let left = seconds((pairs as f64 * swept) as u64) + pruned.host_seconds(job, REFERENCE);
         let pays = left < all;
         let what = if pays {
             "which pays"
@@ -170,5 +173,6 @@ fn group(job: &Job, work: &DeviceWork) -> Option<usize> {
         return None;
     }
     let rows = folds.iter().flat_map(|sweeps| &sweeps.passes);
-    rows.map(|pass| pass.anchors * THREADS).max()
+    // What the registers of every fold hold.
+    rows.map(|pass| pass.anchors * THREADS).min()
 }

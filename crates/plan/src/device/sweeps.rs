@@ -238,10 +238,12 @@ impl Sweeps {
             passes,
         }))
     }
-    /// Returns the sweeps over runs of panels, which bounds leave open.
-    pub(super) fn listed(mut self) -> Self {
+    /// Returns the sweeps over runs of panels, which bounds leave open, by blocks of these anchors a
+    /// thread: those of a group.
+    pub(super) fn listed(mut self, anchors: usize) -> Self {
         for pass in &mut self.passes {
             pass.listed = true;
+            pass.anchors = anchors;
             // Runs have few pairs of a block's own rows.
             pass.balanced = false;
         }

@@ -4,7 +4,7 @@
 //! job.
 
 use super::matrix::{Matrix, MatrixKernel};
-use super::sweeps::Sweeps;
+use super::sweeps::{Sweeps, THREADS};
 use crate::overrides::Residency;
 use serde::{Serialize, Serializer};
 use std::fmt;
@@ -60,11 +60,13 @@ pub enum DeviceWork {
 }
 
 impl DeviceWork {
-    /// Returns the work over what bounds leave open.
-    pub(super) fn listed(self) -> Self {
+    /// Returns the work over what bounds leave open of groups of `group` rows. A thread block of
+    /// every fold takes a group, not more and not less.
+    pub(super) fn listed(self, group: usize) -> Self {
+        let listed = |sweeps: Sweeps| sweeps.listed(group / THREADS);
         match self {
             DeviceWork::Sweeps(folds) => {
-                DeviceWork::Sweeps(folds.into_iter().map(Sweeps::listed).collect())
+                DeviceWork::Sweeps(folds.into_iter().map(listed).collect())
             }
             DeviceWork::Matrix(_) | DeviceWork::Values => self,
         }

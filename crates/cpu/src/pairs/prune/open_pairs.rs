@@ -23,6 +23,9 @@ use zipfold_vector::simd::Isa;
 /// Groups that one thread walks at a time: the state of a fold is made for each turn.
 const TURN: usize = 64;
 
+/// Panels before and behind a group that a first pass takes at most: a run of them stays one run.
+const MOST_NEAR: usize = 1 << 10;
+
 /// The rows of a job for devices that sweep what bounds leave open.
 #[derive(Debug)]
 pub struct SortedRows<'j> {
@@ -101,10 +104,11 @@ impl<'j> SortedRows<'j> {
         let job = self.hierarchy.job;
         let best = job.folds[0].best();
         let (k, best) = best.map_or((0, (0, false)), |b| (b.k, (b.root, b.largest)));
-        let spare = 1 + k.div_ceil(PANEL);
+        let spare = 1 + k.div_ceil(PANEL).min(MOST_NEAR);
+        let is_distance = job.low.pattern(best.0).norm.is_some();
         let middle = match (&job.y, best.1) {
             // Near rows follow one another, and they are the same on both sides.
-            (None, false) => rows.start / PANEL..rows.end.div_ceil(PANEL),
+            (None, false) if is_distance => rows.start / PANEL..rows.end.div_ceil(PANEL),
             _ => {
                 let leaf = walk.best_leaf(rows, best);
                 leaf..leaf + 1

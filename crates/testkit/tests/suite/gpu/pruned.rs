@@ -37,7 +37,7 @@ fn question(lcg: &mut Lcg, fold: &str, kind: usize, dim: usize) -> Option<(Probl
         Domain::Diagonal,
     ];
     problem.domain = (!two).then(|| domains[lcg.below(4)]);
-    problem.nan = NanPolicy::Skip;
+    problem.nan = [NanPolicy::Skip, NanPolicy::Propagate][lcg.below(2)];
     let edges = [3.0, 2.5, 5.0, 4.0];
     problem.periodic_box = (lcg.below(3) == 0 && kind != 2).then(|| edges[..dim].to_vec());
     problem.cutoff = (lcg.below(3) == 0).then_some(0.4);
@@ -154,6 +154,7 @@ fn the_host_goes_on_with_the_sorted_rows() {
     let (device, _turn) = device();
     let mut lcg = Lcg::new(53);
     let folds = [FOLDS[0], FOLDS[6]].join(", ");
+    // Blocks of all folds take the same rows.
     let problem = problem(&folds, "euclidean");
     let x = table(&mut lcg, 0, 3000, 3);
     let weights = weights(&problem, 3000, 3000);
@@ -193,5 +194,31 @@ fn the_host_goes_on_with_the_sorted_rows() {
             outcome.plan.strategies,
             outcome.plan.device
         );
+    }
+}
+
+/// Several folds, whose own kernels would take other numbers of rows, sweep the same groups; tiles
+/// that the memory of the device refuses are cut.
+#[test]
+#[ignore = "needs opencl"]
+fn folds_of_one_question_take_the_same_groups() {
+    let (device, _turn) = device();
+    let mut lcg = Lcg::new(59);
+    let folds = [FOLDS[0], FOLDS[6], FOLDS[2]].join(", ");
+    let problem = problem(&folds, "euclidean");
+    let x = table(&mut lcg, 0, 4000, 3);
+    let weights = weights(&problem, 4000, 4000);
+    let data = Data {
+        x,
+        y: None,
+        weights,
+    };
+    let job = describe(&problem, data).unwrap();
+    for set in [
+        vec![("prune", "on")],
+        vec![("prune", "on"), ("device.memory", "1500000")],
+    ] {
+        let outcome = outcome_of(&problem, &job, device, &set).unwrap();
+        assert!(check(&problem, &job, &outcome, &format!("{set:?}")));
     }
 }
