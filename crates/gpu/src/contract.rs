@@ -451,21 +451,22 @@ impl Remote for Contractor {
         let ready = self.ready(shape, whole, Folding { max, logs })?;
         Ok(Box::new(self.run(&ready, &blocks, shift)?))
     }
-    fn prepare(&self, shapes: &[Shape], fold: Fold) -> Result<()> {
+    fn prepare(&self, joins: &[(Shape, bool)], fold: Fold) -> Result<()> {
         let max = fold == Fold::Max;
-        let folding = Folding { max, logs: false };
-        let code = |shape: &Shape| match self.paged(shape, shape, max)? {
+        let code = |shape: &Shape, logs: bool| match self.paged(shape, shape, max)? {
             Some(_) => Ok::<_, Error>(None),
             None => {
                 let way = KernelChoice::new(shape, self.precision, self.units);
-                Ok(Some(code(shape, folding, way)))
+                Ok(Some(code(shape, Folding { max, logs }, way)))
             }
         };
         // A join that has no room is cut into pieces when its turn comes.
-        let codes = shapes.par_iter().map(|shape| match code(shape) {
-            Err(e) if e.blame() == Blame::Resource => Ok(None),
-            other => other,
-        });
+        let codes = joins
+            .par_iter()
+            .map(|(shape, logs)| match code(shape, *logs) {
+                Err(e) if e.blame() == Blame::Resource => Ok(None),
+                other => other,
+            });
         let codes: Vec<Option<Code>> = codes.collect::<Result<_>>()?;
         let codes = codes.into_iter().flatten();
         self.compile_all(&codes.collect::<Vec<_>>())

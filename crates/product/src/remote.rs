@@ -45,12 +45,12 @@ pub trait Remote: Debug + Send + Sync {
         whole: &Shape,
         ending: Ending,
     ) -> Result<Numbers>;
-    /// Makes ready what the joins `shapes` need, all of them next to each other: kernels take longer
-    /// to compile, or to load, than most joins take.
+    /// Makes ready what these joins need, all of them next to each other: kernels take longer to
+    /// compile, or to load, than most joins take. With each join whether its result is logarithms.
     ///
     /// # Errors
     /// `Device` when it fails.
-    fn prepare(&self, shapes: &[Shape], fold: Fold) -> Result<()>;
+    fn prepare(&self, joins: &[(Shape, bool)], fold: Fold) -> Result<()>;
     /// `e^(log - shift)` of every number of `logs`, none of which leaves the range of the type.
     ///
     /// # Errors

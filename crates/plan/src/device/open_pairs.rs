@@ -88,9 +88,9 @@ pub type LazyPairs<'j> =
 /// Rows that the host sorts, boxes and packs in an order of its own, a second and thread: an
 /// estimate.
 const SORTED: f64 = 1.1e6;
-/// Groups with panels of y whose bounds the host settles or leaves open, a second and thread: an
-/// estimate.
-const WALKED: f64 = 2.5e6;
+/// Seconds of a thread for the way of a group down the tree of y, and for each panel that it leaves
+/// open: an estimate from 10⁶ and 10⁷ points (`bench/records/h100/2026-11-26-pruned.md`).
+const WALK: [f64; 2] = [4e-5, 1.6e-7];
 
 /// Threads of the host next to a device for which pruning is chosen, on any machine.
 const REFERENCE: usize = 16;
@@ -138,10 +138,10 @@ impl Pruned {
     /// Predicts the seconds of the host: sorting the rows, and walking the boxes.
     pub(super) fn host_seconds(&self, job: &Job, threads: usize) -> f64 {
         let rows = job.space.n + if job.y.is_some() { job.space.m } else { 0 };
-        let boxes = job.space.n.div_ceil(self.group) as f64 * job.space.m.div_ceil(PANEL) as f64;
-        // A box that is open has parents, and neighbours that are not.
-        let walked = boxes * (4.0 * self.swept).min(1.0);
-        (rows as f64 / SORTED + walked / WALKED) / threads.max(1) as f64
+        let groups = job.space.n.div_ceil(self.group) as f64;
+        let open = groups * job.space.m.div_ceil(PANEL) as f64 * self.swept;
+        let seconds = rows as f64 / SORTED + groups * WALK[0] + open * WALK[1];
+        seconds / threads.max(1) as f64
     }
     /// Returns how such a plan prunes, for the host that may take over: by boxes of the same rows.
     pub(super) fn by_boxes(&self) -> Prune {

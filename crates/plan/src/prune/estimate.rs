@@ -74,32 +74,66 @@ pub(super) fn evaluated(job: &Job, kernel: Kernel) -> Option<f64> {
 
 /// Returns the share of pairs that bounds would leave open between boxes of `of_x` rows of x and
 /// `of_y` rows of y; `None` if the formula has no bounds.
+///
+/// A sample of many rows has far fewer boxes than the rows. Against itself a box of one table is
+/// always open, which says little of the many real boxes in its place, so it does not count.
 pub(crate) fn open_share(job: &Job, [of_x, of_y]: [usize; 2]) -> Option<f64> {
     let mut bounds = Bounds::new(&job.low, job.periodic_box.as_ref())?;
     let y = boxes(job, job.other(), Side::Y, of_y);
     let x = boxes(job, &job.x, Side::X, of_x);
-    match job.folds.as_slice() {
-        [fold] if x.count > 0 && y.count > 0 => match fold.best() {
-            Some(best) => Some(share_of_best_boxes(best, job, &mut bounds, [&x, &y])),
-            None => share_of_boxes(job, &mut bounds, &x, &y),
-        },
-        _ => share_of_boxes(job, &mut bounds, &x, &y),
+    if x.count == 0 || y.count == 0 {
+        return None;
     }
+    let best = match job.folds.as_slice() {
+        [fold] => fold.best(),
+        _ => None,
+    };
+    let others = points(job, job.other(), Side::Y);
+    let same = job.y.is_none() && x.count == y.count && of_x < job.space.n;
+    let (mut open, mut all) = (0.0, 0.0);
+    for b in (0..x.count).step_by(x.count.div_ceil(BOXES)) {
+        let left = match best {
+            Some(best) => best_left(best, job, &mut bounds, [&x, &y, &others], b),
+            None => {
+                bounds.set_one(Side::X, &x.lo[b..], &x.hi[b..], x.stride);
+                let found = against(&mut bounds, &y, |bounds, lane| roots(job, bounds, lane));
+                found.iter().map(|spans| is_open(job, spans)).collect()
+            }
+        };
+        let counts = |(at, _): &(usize, &bool)| !(same && *at == b);
+        open += left
+            .iter()
+            .enumerate()
+            .filter(counts)
+            .filter(|(_, open)| **open)
+            .count() as f64;
+        all += left.iter().enumerate().filter(counts).count() as f64;
+    }
+    // A group meets its own panels, and those next to them.
+    let own = (of_x + 2 * of_y) as f64 / job.space.m.max(1) as f64;
+    Some(
+        if all > 0.0 {
+            (open / all).max(own)
+        } else {
+            1.0
+        }
+        .min(1.0),
+    )
 }
 
 /// How much further the worst neighbour of a group is than that of the row in its middle: an
 /// estimate.
 const WORST_OF_GROUP: f64 = 1.7;
 
-/// Returns the share of boxes of y that may hold a value better than the worst that some row of a
-/// box of x will keep.
-fn share_of_best_boxes(
+/// Returns which boxes of y may hold a value better than the worst that some row of box `at` of x
+/// will keep.
+fn best_left(
     wanted: Best,
     job: &Job,
     bounds: &mut Bounds<'_>,
-    [x, y]: [&Boxes; 2],
-) -> f64 {
-    let others = points(job, job.other(), Side::Y);
+    [x, y, others]: [&Boxes; 3],
+    at: usize,
+) -> Vec<bool> {
     let best = |bounds: &Bounds<'_>, lane: usize| {
         bounds
             .root(wanted.root)
@@ -107,21 +141,15 @@ fn share_of_best_boxes(
             .falling(wanted.largest)
             .lo
     };
-    let (mut open, mut all) = (0usize, 0usize);
-    for at in (0..x.count).step_by(x.count.div_ceil(QUERIES)) {
-        let column = |side: &[f64]| side[at..].iter().step_by(x.stride).copied().collect();
-        let (lo, hi): (Vec<f64>, Vec<f64>) = (column(&x.lo), column(&x.hi));
-        let middle: Vec<f64> = lo.iter().zip(&hi).map(|(l, h)| 0.5 * l + 0.5 * h).collect();
-        bounds.set_one(Side::X, &middle, &middle, 1);
-        let values = against(bounds, &others, best);
-        let worst = foretold(values, wanted.k, job.space.m);
-        let worst = worst + (WORST_OF_GROUP - 1.0) * worst.abs();
-        bounds.set_one(Side::X, &x.lo[at..], &x.hi[at..], x.stride);
-        let least = against(bounds, y, best);
-        open += least.iter().filter(|v| v.is_nan() || **v <= worst).count();
-        all += least.len();
-    }
-    open as f64 / all.max(1) as f64
+    let column = |side: &[f64]| side[at..].iter().step_by(x.stride).copied().collect();
+    let (lo, hi): (Vec<f64>, Vec<f64>) = (column(&x.lo), column(&x.hi));
+    let middle: Vec<f64> = lo.iter().zip(&hi).map(|(l, h)| 0.5 * l + 0.5 * h).collect();
+    bounds.set_one(Side::X, &middle, &middle, 1);
+    let worst = foretold(against(bounds, others, best), wanted.k, job.space.m);
+    let worst = worst + (WORST_OF_GROUP - 1.0) * worst.abs();
+    bounds.set_one(Side::X, &x.lo[at..], &x.hi[at..], x.stride);
+    let least = against(bounds, y, best);
+    least.iter().map(|v| v.is_nan() || *v <= worst).collect()
 }
 
 /// Returns the share of pairs that the boxes of x leave open against all of y.
@@ -133,7 +161,7 @@ fn share_of_boxes(job: &Job, bounds: &mut Bounds<'_>, x: &Boxes, y: &Boxes) -> O
         bounds.set_one(Side::X, &x.lo[b..], &x.hi[b..], x.stride);
         let found = against(bounds, y, |bounds, lane| roots(job, bounds, lane));
         // Boxes count alike, since all hold about as many rows.
-        open += unsettled(job, &found);
+        open += found.iter().filter(|spans| is_open(job, spans)).count() as f64;
         all += found.len() as f64;
     }
     (all > 0.0).then(|| open / all)
@@ -300,24 +328,18 @@ fn roots(job: &Job, bounds: &Bounds<'_>, lane: usize) -> Vec<Span> {
         .collect()
 }
 
-/// Counts the boxes of y that are left open: neither beyond the cut-off, nor settled for every
-/// fold.
+/// Returns whether a box of y is left open: neither beyond the cut-off, nor settled for every fold.
 ///
 /// It asks the folds the same questions as a real run does, so the two rules cannot differ.
-fn unsettled(job: &Job, found: &[Vec<Span>]) -> f64 {
+fn is_open(job: &Job, spans: &[Span]) -> bool {
     let cutoff = job.cutoff_root.zip(job.space.cutoff_squared());
-    let far = |spans: &Vec<Span>| cutoff.is_some_and(|(root, limit)| spans[root].lo > limit);
+    let far = cutoff.is_some_and(|(root, limit)| spans[root].lo > limit);
     // Boxes that the cut-off crosses must be evaluated, since some of their pairs are beyond it.
-    let cut = |spans: &Vec<Span>| {
-        cutoff.is_some_and(|(root, limit)| spans[root].hi.is_nan() || spans[root].hi > limit)
-    };
-    let open = |spans: &&Vec<Span>| {
-        let known = spans.iter().all(|s| s.is_known());
-        // A box is done if every fold knows its contribution without the values.
-        let done = |fold: &Fold| fold.settles(|root| spans[root], known, &Nothing).is_some();
-        !far(spans) && (cut(spans) || !job.folds.iter().all(done))
-    };
-    found.iter().filter(open).count() as f64
+    let cut = cutoff.is_some_and(|(root, limit)| spans[root].hi.is_nan() || spans[root].hi > limit);
+    let known = spans.iter().all(|s| s.is_known());
+    // A box is done if every fold knows its contribution without the values.
+    let done = |fold: &Fold| fold.settles(|root| spans[root], known, &Nothing).is_some();
+    !far && (cut || !job.folds.iter().all(done))
 }
 
 /// Nothing is found yet: with other folds next to them, the best of a row are looked for

@@ -202,15 +202,16 @@ impl<'a> Engine<'a> {
         }
         let nodes = self.plan.nodes.iter().enumerate();
         let there = nodes.filter(|(at, _)| remote.places.remote[*at]);
-        let shape = |(_, node): (usize, &Node)| match &node.source {
+        let join = |(at, node): (usize, &Node)| match &node.source {
             Source::Join(inputs) => {
                 let scopes = inputs.iter().map(|n| &self.plan.nodes[*n].scope[..]);
-                Some(self.shape(scopes, &node.scope, cards))
+                let logs = self.log_roots && self.plan.roots.contains(&at);
+                Some((self.shape(scopes, &node.scope, cards), logs))
             }
             Source::Input(_) => None,
         };
-        let shapes: Vec<Shape> = there.filter_map(shape).collect();
-        device.prepare(&shapes, self.fold)
+        let joins: Vec<(Shape, bool)> = there.filter_map(join).collect();
+        device.prepare(&joins, self.fold)
     }
     /// The join of node `at`, whose inputs are made.
     fn join_of<T: Contracted>(

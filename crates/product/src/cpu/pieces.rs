@@ -388,7 +388,7 @@ mod tests {
         fn scale(&self, _: &Numbers, _: f64) -> Result<()> {
             Ok(())
         }
-        fn prepare(&self, _: &[Shape], _: Fold) -> Result<()> {
+        fn prepare(&self, _: &[(Shape, bool)], _: Fold) -> Result<()> {
             Ok(())
         }
         fn room(&self) -> u64 {
