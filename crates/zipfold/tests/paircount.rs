@@ -526,6 +526,53 @@ fn a_sample_of_the_jackknife_is_a_run_without_a_region() {
     }
 }
 
+/// Regions by a column: one of a single point is left out as any other, one that a catalogue has no
+/// point of is refused, and one that none has a point of is not there.
+#[test]
+fn regions_have_points_in_every_catalogue() {
+    let mut random = Random::new(711);
+    let mut d = Sample::random(&mut random, 80);
+    let mut r = Sample::random(&mut random, 120);
+    let plain = PairCount {
+        edges: Some(vec![0.0, 2.5003, 6.0]),
+        randoms: Some("randoms".into()),
+        ..PairCount::new("data")
+    };
+    let asked = PairCount {
+        regions: Some(Regions::Column("region".into())),
+        ..plain.clone()
+    };
+    let both = |d: &Sample, r: &Sample| Catalogues {
+        randoms: Some(r.table()),
+        ..tables(d)
+    };
+    // Point 3 is the only one of its region.
+    for (at, region) in d.regions.iter_mut().enumerate() {
+        if *region == 3 && at != 3 {
+            *region = 1;
+        }
+    }
+    let found = ask(&asked, &both(&d, &r));
+    let samples = found.samples.as_ref().unwrap();
+    assert_eq!((samples.len(), found.regions), (4, 4));
+    for (region, sample) in samples.iter().enumerate() {
+        let run = ask(&plain, &both(&d.without(region), &r.without(region)));
+        close(sample, run.curves.iter().flat_map(|c| c.values.clone()));
+    }
+    let moved = |sample: &mut Sample| {
+        let regions = sample.regions.iter_mut().filter(|region| **region == 2);
+        regions.for_each(|region| *region = 1);
+    };
+    moved(&mut r);
+    let e = asked.count(&both(&d, &r), &Options::default()).unwrap_err();
+    assert_eq!(e.blame(), Blame::Input);
+    for words in ["randoms", "all 4 regions, got none in region 2 (from 0)"] {
+        assert!(e.to_string().contains(words), "{e}");
+    }
+    moved(&mut d);
+    assert_eq!(ask(&asked, &both(&d, &r)).regions, 3);
+}
+
 #[test]
 fn a_bootstrap_of_regions_depends_on_its_seed_alone() {
     let mut random = Random::new(707);

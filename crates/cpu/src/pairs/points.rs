@@ -267,26 +267,26 @@ impl Distances {
     /// Adds counts to a state of the fold; the pairs that they count.
     pub fn put(counts: &Counts, state: &mut HistogramState) -> u64 {
         let last = state.counts.len() - 1;
+        state.counts[last] += counts.over;
+        Self::put_below(counts, state) + counts.over
+    }
+    /// Adds the counts of pairs below the last edge; how many they are.
+    fn put_below(counts: &Counts, state: &mut HistogramState) -> u64 {
+        let last = state.counts.len() - 1;
         state.counts[0] += counts.under;
         state.counts[1..last]
             .iter_mut()
             .zip(&counts.bins)
             .for_each(|(c, more)| *c += more);
-        state.counts[last] += counts.over;
         state.add_sums(&counts.weights, &counts.values);
-        counts.total() - counts.skipped
+        counts.under + counts.bins.iter().sum::<u64>()
     }
-    /// As [`Self::put`], where the pairs that are not below the last edge are the others of `all`.
-    pub fn put_all(counts: &Counts, state: &mut HistogramState, all: u64) {
-        let below = counts.under + counts.bins.iter().sum::<u64>();
-        Self::put(
-            &Counts {
-                over: all - below,
-                skipped: 0,
-                ..counts.clone()
-            },
-            state,
-        );
+    /// As [`Self::put`], where the pairs that are not below the last edge are the others of `all`: all
+    /// of them where nothing was counted.
+    pub fn put_all(counts: Option<&Counts>, state: &mut HistogramState, all: u64) {
+        let below = counts.map_or(0, |counts| Self::put_below(counts, state));
+        let last = state.counts.len() - 1;
+        state.counts[last] += all - below;
     }
 }
 

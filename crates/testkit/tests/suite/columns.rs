@@ -237,6 +237,91 @@ fn formulas_are_summed_in_column_grids() {
     assert!(grids > 150, "{grids} column grids");
 }
 
+/// 300 places in the plane, each in the group that `of` names.
+fn places(lcg: &mut Lcg, of: impl Fn(usize) -> f64) -> (Vec<[f64; 2]>, Table) {
+    let n = 300;
+    let places: Vec<[f64; 2]> = (0..n)
+        .map(|_| [0; 2].map(|_| lcg.between(0.0, 4.0)))
+        .collect();
+    let kinds = Table::f64(n, 1, (0..n).map(of).collect()).unwrap();
+    let kinds = kinds.with_names(vec!["kind".into()]).unwrap();
+    let x = Table::f64(n, 2, places.concat()).unwrap();
+    (places, x.with_attributes(kinds).unwrap())
+}
+
+/// Groups of x alone, of y alone, of both: those without any row of a side have no line, and take no
+/// pair from the others.
+#[test]
+fn groups_without_rows_have_no_pairs() {
+    let mut lcg = Lcg::new(129);
+    let sides: [&[f64]; 2] = [&[0.0, 3.0, 9.0], &[1.0, 3.0, 4.0, 12.0]];
+    let [(a, x), (b, y)] = sides.map(|kinds| places(&mut lcg, |row| kinds[row % kinds.len()]));
+    let text = format!(
+        "schema = 1\nx = 'x'\ny = 'x'\npair = 'euclidean'\nby = 'kind'\nnan = 'skip'\nprecision = 'f64'\nfolds = [{}]",
+        BY_GROUPS[0]
+    );
+    let problem: Problem = toml::from_str(&text).unwrap();
+    let data = Data {
+        x,
+        y: Some(y),
+        weights: vec![None],
+    };
+    let mut wanted = std::collections::BTreeMap::new();
+    for (i, p) in a.iter().enumerate() {
+        for (j, q) in b.iter().enumerate() {
+            let [k, l] = [sides[0][i % 3], sides[1][j % 4]].map(|kind| kind as u32);
+            let is_near = (p[0] - q[0]).hypot(p[1] - q[1]) < 0.7;
+            *wanted.entry((k, l)).or_insert(0) += u64::from(is_near);
+        }
+    }
+    assert_eq!(wanted.len(), 12);
+    let asked = Asked {
+        problem,
+        data,
+        what: "groups of one side".into(),
+    };
+    assert_eq!(check(&asked), 4, "column grids");
+    let options = Options {
+        overrides: chosen([("prune", "on"), ("column_grid", "3")]),
+        ..Options::default()
+    };
+    let answer = Query::new(&asked.problem, &asked.data, &options)
+        .run()
+        .unwrap();
+    let columns = of_output(&answer.job.folds[0], &answer.outcome.outputs[0]);
+    let mut got = std::collections::BTreeMap::new();
+    // Both groups, the edges, the count; behind the bins the pairs beyond them.
+    for line in columns[0].1.chunks_exact(5) {
+        let near = if line[3] <= 0.7 { line[4] as u64 } else { 0 };
+        *got.entry((line[0] as u32, line[1] as u32)).or_insert(0) += near;
+    }
+    assert_eq!(got, wanted);
+}
+
+/// No row of a side has a group: there is no pair of groups at all.
+#[test]
+fn sides_without_groups_have_no_pairs() {
+    let mut lcg = Lcg::new(130);
+    for fold in BY_GROUPS {
+        let mut asked = asked(&mut lcg, 1, fold, "by = 'kind'");
+        asked.problem.periodic_box = None;
+        let (_, x) = places(&mut lcg, |row| (row % 2) as f64);
+        let (_, y) = places(&mut lcg, |_| f64::NAN);
+        let weights = fold.contains("weights").then(|| {
+            let ones = || Table::f64(300, 1, vec![1.0; 300]).unwrap();
+            [ones(), ones()]
+        });
+        asked.problem.y = Some(asked.problem.x.clone());
+        asked.problem.domain = None;
+        asked.data = Data {
+            x,
+            y: Some(y),
+            weights: vec![weights],
+        };
+        assert_eq!(check(&asked), 0, "{fold}");
+    }
+}
+
 /// The first NaN in a bin is named, and none beyond the last edge.
 #[test]
 fn formulas_tell_the_first_nan() {

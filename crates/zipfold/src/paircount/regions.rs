@@ -149,16 +149,9 @@ fn points(table: &Table, on_sky: bool) -> Vec<[f64; 3]> {
 }
 
 fn cut(points: &mut [[f64; 3]], count: usize, next: &mut u32) -> RegionTree {
-    let ends = |axis: usize| {
-        points
-            .iter()
-            .fold([f64::INFINITY, f64::NEG_INFINITY], |[lo, hi], p| {
-                [lo.min(p[axis]), hi.max(p[axis])]
-            })
-    };
-    let extent = |axis: usize| ends(axis)[1] - ends(axis)[0];
+    let extents = extents(points);
     let axis = (1..3).fold(0, |best, axis| {
-        if extent(axis) > extent(best) {
+        if extents[axis] > extents[best] {
             axis
         } else {
             best
@@ -166,20 +159,36 @@ fn cut(points: &mut [[f64; 3]], count: usize, next: &mut u32) -> RegionTree {
     });
     let first = count / 2;
     let middle = (points.len() as u128 * first as u128 / count as u128) as usize;
-    if count < 2 || middle == 0 || extent(axis) <= 0.0 {
+    if count < 2 || middle == 0 || extents[axis] <= 0.0 {
         *next += 1;
         return RegionTree::Leaf(*next - 1);
     }
     points.select_nth_unstable_by(middle, |a, b| a[axis].total_cmp(&b[axis]));
     let below = border(points, axis, middle);
-    points.sort_unstable_by(|a, b| (a[axis] >= below).cmp(&(b[axis] >= below)));
-    let middle = points.partition_point(|p| p[axis] < below);
+    let mut middle = 0;
+    for at in 0..points.len() {
+        if points[at][axis] < below {
+            points.swap(at, middle);
+            middle += 1;
+        }
+    }
     let (low, high) = points.split_at_mut(middle);
     RegionTree::At {
         axis,
         below,
         sides: Box::new([cut(low, first, next), cut(high, count - first, next)]),
     }
+}
+
+/// The longest distance of points along each axis, in one pass.
+fn extents(points: &[[f64; 3]]) -> [f64; 3] {
+    let mut ends = [[f64::INFINITY, f64::NEG_INFINITY]; 3];
+    for point in points {
+        for ([lo, hi], v) in ends.iter_mut().zip(point) {
+            (*lo, *hi) = (lo.min(*v), hi.max(*v));
+        }
+    }
+    ends.map(|[lo, hi]| hi - lo)
 }
 
 /// The least coordinate of the upper side of a cut at `middle`, where point `middle` is the one of

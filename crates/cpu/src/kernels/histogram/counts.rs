@@ -201,18 +201,18 @@ impl<'e> Histogram<'e> {
 
     /// The counts so far, of all groups together.
     pub fn finish(self) -> Counts {
-        let mut pairs = self.finish_groups().into_iter();
-        let first = pairs
-            .next()
-            .unwrap_or_else(|| Counts::of_slots(&[0; 3], [&[], &[]]));
+        let none = Counts::of_slots(&vec![0; slots(self.edges)], [&[], &[]]);
+        let mut pairs = self.finish_groups().into_iter().flatten();
+        let first = pairs.next().unwrap_or(none);
         pairs.fold(first, |mut all, counts| {
             all.merge(&counts);
             all
         })
     }
 
-    /// The counts so far by pair of groups (0, 0), (0, 1), …; of one where there are none.
-    pub fn finish_groups(mut self) -> Vec<Counts> {
+    /// The counts so far by pair of groups (0, 0), (0, 1), …; of one where there are none. Groups
+    /// none of whose pairs was counted have no counts: of many groups, most are far from each other.
+    pub fn finish_groups(mut self) -> Vec<Option<Counts>> {
         self.flush();
         let [weights, values] = self.sums.take().map(Sums::finish).unwrap_or_default();
         let slots = slots(self.edges);
@@ -221,7 +221,9 @@ impl<'e> Histogram<'e> {
                 let long = sums.len() / self.slots.len() * slots;
                 at * long..(at + 1) * long
             };
-            Counts::of_slots(counters, [&weights[of(&weights)], &values[of(&values)]])
+            let sums = [&weights[of(&weights)], &values[of(&values)]];
+            let seen = self.groups.is_none() || counters.iter().any(|count| *count != 0);
+            seen.then(|| Counts::of_slots(counters, sums))
         };
         self.slots
             .chunks_exact(slots)

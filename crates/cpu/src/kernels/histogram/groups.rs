@@ -65,45 +65,46 @@ impl Groups {
     pub(super) fn shift(&self, i: usize, j: usize) -> usize {
         (self.of_x[i] + self.of_y[j]) as usize
     }
-    /// Moves the slots of `A` rows from i on and a vector of columns from j on to the counters of their
-    /// groups.
+    /// Moves the slots of row i and a vector of columns from j on to the counters of their groups.
     ///
     /// # Safety
-    /// The rows and column j are places.
+    /// Row i and column j are places.
     #[inline(always)]
-    pub(super) unsafe fn move_rows<T: Element, S: Lanes<T>, const A: usize>(
+    pub(super) unsafe fn move_row<T: Element, S: Lanes<T>>(
         &self,
-        (i, j): (usize, usize),
-        slots: &mut [[i32; 16]; A],
+        pair: (usize, usize),
+        slots: &mut [i32; 16],
     ) {
-        for (a, slots) in slots.iter_mut().enumerate() {
-            let pair = (i + a, j);
-            // A number of lanes that the compiler knows, so that its loops are vectors.
-            // SAFETY: the caller's promise.
-            unsafe {
-                match S::N {
-                    16 => self.move_vector::<16>(pair, slots),
-                    8 => self.move_vector::<8>(pair, slots),
-                    4 => self.move_vector::<4>(pair, slots),
-                    2 => self.move_vector::<2>(pair, slots),
-                    _ => self.move_vector::<1>(pair, slots),
-                }
+        // A number of lanes that the compiler knows, so that its loops are vectors.
+        // SAFETY: the caller's promise.
+        unsafe {
+            match S::N {
+                16 => self.move_vector::<16>(pair, slots),
+                8 => self.move_vector::<8>(pair, slots),
+                4 => self.move_vector::<4>(pair, slots),
+                2 => self.move_vector::<2>(pair, slots),
+                _ => self.move_vector::<1>(pair, slots),
             }
         }
     }
-    /// Moves the first `N` slots, of row i and columns from j on.
+    /// Moves the first `N` slots, of row i and columns from j on. All are read before the first is
+    /// stored: the compiler then moves one vector, and does not take the same lane of many rows.
     ///
     /// # Safety
-    /// As for [`Self::move_rows`].
+    /// As for [`Self::move_row`]; N ≤ 16.
     #[inline(always)]
     unsafe fn move_vector<const N: usize>(&self, (i, j): (usize, usize), slots: &mut [i32; 16]) {
-        // SAFETY: 16 ≥ N numbers lie behind those of the last place.
-        let (x, y) = unsafe {
+        // SAFETY: 16 ≥ N numbers lie behind those of the last place, and in `slots`.
+        unsafe {
+            let x = *self.of_x.get_unchecked(i);
             let y = self.of_y.as_ptr().add(j).cast::<[i32; N]>();
-            (*self.of_x.get_unchecked(i), y.read_unaligned())
-        };
-        for (slot, y) in slots.iter_mut().zip(&y) {
-            *slot = (*slot & self.mask) + (x + y);
+            let y = y.read_unaligned();
+            let to = slots.as_mut_ptr().cast::<[i32; N]>();
+            let mut moved = to.read();
+            for (slot, y) in moved.iter_mut().zip(&y) {
+                *slot = (*slot & self.mask) + (x + y);
+            }
+            to.write(moved);
         }
     }
     /// Moves the slots of queued pairs to the counters of their groups.

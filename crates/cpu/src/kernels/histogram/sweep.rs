@@ -382,14 +382,15 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Visitor<T> for Counting<'_, '_, B,
                     self.binner
                         .place::<S, SHIFT>(s, constants, r2, now[a].as_mut_ptr())
                 };
+                // With the loop: in one of its own, lanes are moved by gathering, and take twice as long.
+                if let Some(groups) = groups {
+                    // SAFETY: rows of a piece and its columns are places.
+                    unsafe { groups.move_row::<T, S>((piece.i + a, j), &mut now[a]) };
+                }
                 if late.round > 0 {
                     // SAFETY: `place` stored indices of private counters in the round before.
                     unsafe { bump::<SHIFT>(counters, &before[a], S::N) };
                 }
-            }
-            if let Some(groups) = groups {
-                // SAFETY: rows of a piece and its columns are places.
-                unsafe { groups.move_rows::<T, S, A>((piece.i, j), now) };
             }
             late.round += 1;
             let lives = lives::<T, S, A>(work, piece, j);
@@ -566,9 +567,11 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Drain<'_, '_, T, B, SHIFT> {
             groups.move_queued(isa, &all, &mut index[..queue.len]);
         }
         let index = &index[..queue.len];
+        // One pointer: a counter might be the place of another that is read anew.
+        let counters = histogram.private.as_mut_ptr();
         for (lane, slot) in index.iter().enumerate() {
             // SAFETY: indices are of slots, whose counters are private ones.
-            unsafe { bump_one::<SHIFT>(histogram.private.as_mut_ptr(), *slot as u32, lane) };
+            unsafe { bump_one::<SHIFT>(counters, *slot as u32, lane) };
         }
         if let Some(sums) = &mut histogram.sums {
             sums.add_queued(isa, work, &all, (index, SHIFT));

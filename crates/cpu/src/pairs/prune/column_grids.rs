@@ -137,7 +137,7 @@ impl<'j> ColumnGridHistogram<'j> {
         tiles: &[Tile],
         taker: Option<&'s mut (dyn TakesPairs + 's)>,
         stop: Stop<'_>,
-    ) -> Result<(Vec<Counts>, Tally, Vec<u64>)> {
+    ) -> Result<(Vec<Option<Counts>>, Tally, Vec<u64>)> {
         let mut sweep = self.distances.sweep_for(taker);
         let mut tally = Tally::default();
         let mut pairs = vec![0; self.groups.first().map_or(0, SortedGroups::pairs)];
@@ -169,7 +169,7 @@ impl<'j> ColumnGridHistogram<'j> {
     fn by_groups(
         &self,
         (fold, inner): (&Grouped, &Histogram),
-        mut counts: Vec<Counts>,
+        mut counts: Vec<Option<Counts>>,
         mut pairs: Vec<u64>,
     ) -> State {
         let groups = fold.parts.groups();
@@ -181,13 +181,16 @@ impl<'j> ColumnGridHistogram<'j> {
                 continue;
             }
             if fold.parts.half && a < b {
-                let (here, behind) = counts.split_at_mut(turned);
-                here[at].merge(&behind[0]);
+                let more = counts[turned].take();
+                match (&mut counts[at], more) {
+                    (Some(counts), Some(more)) => counts.merge(&more),
+                    (counts, more) => *counts = counts.take().or(more),
+                }
                 pairs[at] += pairs[turned];
             }
             if pairs[at] > 0 {
                 let mut state = HistogramState::new(inner);
-                Distances::put_all(&counts[at], &mut state, pairs[at]);
+                Distances::put_all(counts[at].as_ref(), &mut state, pairs[at]);
                 slots.push((fold.cell([a as u32, b as u32]), State::Histogram(state)));
             }
         }
@@ -224,7 +227,7 @@ impl Executor for ColumnGridHistogram<'_> {
             tally.first_nan = sums.tally.first_nan;
             tally.counted -= tally.nan;
         }
-        Distances::put_all(&counts[0], &mut state, tally.counted);
+        Distances::put_all(counts[0].as_ref(), &mut state, tally.counted);
         Ok(Folded {
             states: vec![State::Histogram(state)],
             tally,
