@@ -202,7 +202,8 @@ impl<T: Contracted> Bench<T> {
         }
         Ok(())
     }
-    /// One run of the paged kernel, its model next to it.
+    /// One run of the paged kernel with the plan of the paper, its model next to it: the experiments
+    /// are about its cache, also where other pages are predicted to be faster.
     fn variant(
         &self,
         there: &There,
@@ -210,7 +211,11 @@ impl<T: Contracted> Bench<T> {
         pages: &Pages,
         what: Row,
     ) -> Result<(Row, Paged)> {
-        let paged = there.paged::<T>(loaded, pages)?;
+        let pages = Pages {
+            always: true,
+            ..pages.clone()
+        };
+        let paged = there.paged::<T>(loaded, &pages)?;
         let mut row = self.head(drawn);
         row.extend(what);
         row.push(("hit_rate", Cell::Share(paged.hit_rate)));
