@@ -552,13 +552,31 @@ fn is_wide(shape: &Shape, parts: usize) -> bool {
     largest >= 1 << 31
 }
 
+/// How a kernel makes a join, or a piece of the join that it was chosen for.
+enum Means<'s> {
+    /// By tiles of a product of matrices.
+    Tiles(Roles<'s>, Tile),
+    /// By tiles of a thread.
+    Visits(Visit),
+}
+
+impl<'s> Means<'s> {
+    fn new(shape: &'s Shape, way: KernelChoice) -> Self {
+        match (Roles::of_shape(shape), way.kernel) {
+            (Some(roles), JoinKernel::Tile(tile)) => Means::Tiles(roles, tile),
+            (_, JoinKernel::Visit(visit)) => Means::Visits(visit.for_piece(shape)),
+            // A piece whose digits make no product of matrices.
+            (None, JoinKernel::Tile(_)) => Means::Visits(Visit::PLAIN),
+        }
+    }
+}
+
 /// The kernel for `shape` that `way` says.
 pub(crate) fn code(shape: &Shape, folding: Folding, way: KernelChoice) -> Code {
     let folding = way.folding(folding);
-    match (Roles::of_shape(shape), way.kernel) {
-        (Some(roles), JoinKernel::Tile(tile)) => roles.code(shape, (tile, way.parts, folding)),
-        (_, JoinKernel::Visit(visit)) => visit.for_piece(shape).code(shape, way.parts, folding),
-        (None, JoinKernel::Tile(_)) => Visit::PLAIN.code(shape, way.parts, folding),
+    match Means::new(shape, way) {
+        Means::Tiles(roles, tile) => roles.code(shape, (tile, way.parts, folding)),
+        Means::Visits(visit) => visit.code(shape, way.parts, folding),
     }
 }
 
@@ -595,20 +613,12 @@ fn set_out(
     let folding = way.folding(folding);
     let summed: Vec<&Digit> = shape.digits.iter().filter(|d| d.summed).collect();
     let depth: usize = summed.iter().map(|d| d.card).product();
-    match (Roles::of_shape(shape), way.kernel) {
-        (Some(roles), JoinKernel::Tile(tile)) => {
+    match Means::new(shape, way) {
+        Means::Tiles(roles, tile) => {
             let how = (tile, way.parts, folding);
             roles.set_out(shape, how, (&summed, depth), device)
         }
-        (_, JoinKernel::Visit(visit)) => {
-            let visit = visit.for_piece(shape);
-            visits(shape, (visit, way.parts, folding), (&summed, kind), device)
-        }
-        // A piece whose digits make no product of matrices.
-        (None, JoinKernel::Tile(_)) => {
-            let plain = (Visit::PLAIN, way.parts, folding);
-            visits(shape, plain, (&summed, kind), device)
-        }
+        Means::Visits(visit) => visits(shape, (visit, way.parts, folding), (&summed, kind), device),
     }
 }
 

@@ -391,7 +391,8 @@ impl<'a, 's> Lanes<'a, 's> {
         let pieces = range.div_ceil(shared.piece) as f64;
         let filled = counts.filled * WARP as f64;
         let each = (filled / pieces / (4 * THREADS) as f64).ceil().max(1.0);
-        // Four steps read together.
+        // Four steps read together, as the kernels did that the constants were fitted to; since then the
+        // last steps of a piece are read together too, and eight steps of double precision.
         let reads = shared.turns * range.div_ceil(4);
         [1.0, pieces * each, reads as f64]
     }

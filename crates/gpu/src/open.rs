@@ -117,11 +117,11 @@ impl OpenSweep<'_, '_> {
         for (at, (points, state)) in folds.iter().zip(&mut all.states).enumerate() {
             let rows = (loaded, self.sorted);
             let seen = points.sweep_runs(self.device, rows, tile, runs, state)?;
-            let first = [all.tally.first_nan, seen.first_nan];
-            all.tally.first_nan = first.into_iter().flatten().min();
-            // Each fold leaves out the same pairs.
+            // Each fold leaves out the same pairs, and may have met a NaN of its own.
             if at == 0 {
                 swept(&mut all.tally, open.pairs, &seen)?;
+            } else if let Some(pair) = seen.first_nan {
+                all.tally.note_nan(pair);
             }
         }
         Ok(())
@@ -146,14 +146,8 @@ impl OpenSweep<'_, '_> {
             let open = self.open(tile, wanted)?;
             let runs = open.runs.as_slice();
             let seen = points.sweep_lists(self.device, rows, tile, runs, (&lists, pass))?;
-            let first = [
-                all.tally.first_nan,
-                seen.first_nan,
-                open.settled.tally.first_nan,
-            ];
             swept(&mut all.tally, open.pairs, &seen)?;
             all.tally.merge(&open.settled.tally);
-            all.tally.first_nan = first.into_iter().flatten().min();
             Ok::<_, Error>(())
         };
         sweep(Wanted::Near, 1)?;
@@ -211,6 +205,9 @@ fn swept(tally: &mut Tally, pairs: u64, seen: &Tally) -> Result<()> {
     let counted = pairs.checked_sub(seen.beyond_cutoff + seen.nan);
     tally.counted += counted
         .ok_or_else(|| Error::internal("more pairs beyond the cut-off or NaN than were swept"))?;
+    if let Some(pair) = seen.first_nan {
+        tally.note_nan(pair);
+    }
     Ok(())
 }
 
@@ -227,9 +224,7 @@ impl Points<'_> {
         runs: &[PanelRun],
         state: &mut State,
     ) -> Result<Tally> {
-        let pass = self.listed_pass()?;
-        let wanted = Shares::wanted(device.facts.units, pass.shape.blocks);
-        let shares = Shares::new(runs, false, wanted);
+        let shares = self.shares(device, runs, false)?;
         if shares.blocks() == 0 {
             return Ok(Tally::default());
         }
@@ -249,10 +244,8 @@ impl Points<'_> {
         runs: &[PanelRun],
         (lists, pass_number): (&Lists, usize),
     ) -> Result<Tally> {
-        let pass = self.listed_pass()?;
-        let wanted = Shares::wanted(device.facts.units, pass.shape.blocks);
         // Two blocks must not keep the list of one row.
-        let shares = Shares::new(runs, true, wanted);
+        let shares = self.shares(device, runs, true)?;
         if shares.blocks() == 0 {
             return Ok(Tally::default());
         }
@@ -268,17 +261,17 @@ impl Points<'_> {
     }
     /// The fold, where it keeps the nearest of every row.
     fn keeps_nearest(&self) -> Option<Nearest> {
-        match &self.job.folds[0] {
-            Fold::Nearest(f) => Some(f.clone()),
-            Fold::Dense(_)
-            | Fold::Reduce(_)
-            | Fold::Histogram(_)
-            | Fold::Join(_)
-            | Fold::Extremes(_)
-            | Fold::Top(_)
-            | Fold::Quantile(_)
-            | Fold::Grouped(_) => None,
+        if let Fold::Nearest(f) = &self.job.folds[0] {
+            Some(f.clone())
+        } else {
+            None
         }
+    }
+    /// The shares of thread blocks; `whole` groups where one block must take all runs of a group.
+    fn shares(&self, device: &Device, runs: &[PanelRun], whole: bool) -> Result<Shares> {
+        let blocks = self.listed_pass()?.shape.blocks;
+        let wanted = Shares::wanted(device.facts.units, blocks);
+        Ok(Shares::new(runs, whole, wanted))
     }
     fn listed_pass(&self) -> Result<&Pass> {
         match self.passes.as_slice() {

@@ -138,10 +138,13 @@ impl Pages {
         };
         let ways = [best(Knapsack::Greedy), best(Knapsack::None)];
         let ways = ways.into_iter().chain([near(512.0), near(4096.0)]);
-        let mut ways: Vec<Bucket> = ways.flatten().collect();
-        ways.dedup_by(|a, b| a.plan == b.plan);
-        ways.retain(is_possible);
-        ways
+        let mut out: Vec<Bucket> = vec![];
+        for way in ways.flatten().filter(is_possible) {
+            if out.iter().all(|other| other.plan != way.plan) {
+                out.push(way);
+            }
+        }
+        out
     }
     /// The plans for `shape` by pages of all sizes.
     pub fn all(&self, shape: &Shape, mode: Mode, knapsack: Knapsack) -> Vec<Bucket> {

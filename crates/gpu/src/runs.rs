@@ -16,7 +16,7 @@ use zipfold_plan::device::open_pairs::{PANEL, PanelRun};
 /// the time of their pairs is not.
 const TURNS: usize = 4;
 const LEAST: usize = 16;
-/// Most panels of a block: its counters of 32 bits count 2¹⁰ anchors against 2⁷ others of each.
+/// Most panels of a block: its counters of 32 bits count up to 2¹² anchors against 2⁷ others of each.
 const MOST: usize = 1 << 13;
 
 /// The parts of a list of runs that blocks take.

@@ -209,9 +209,7 @@ fn why_low(half: low_precision::LowPrecision, overrides: &Overrides) -> Message 
     format!("rows are multiplied as {}: {how}", half.name()).into()
 }
 
-/// Returns the tiles of a batch: while one tile is computed, the one before is copied back
-/// and the rows of the next are copied in. Several devices get eight batches each.
-/// Where the rows are, unless every device has all.
+/// Returns where the rows are, unless every device has all.
 fn where_rows_are(rows: Residency) -> Option<&'static str> {
     match rows {
         Residency::Held => None,
@@ -223,6 +221,8 @@ fn where_rows_are(rows: Residency) -> Option<&'static str> {
     }
 }
 
+/// Returns the tiles of a batch: while one tile is computed, the one before is copied back
+/// and the rows of the next are copied in. Several devices get eight batches each.
 fn tiles_of_a_batch(tiles: usize, devices: usize) -> usize {
     // Several devices need batches to share; one device may take as many as it likes.
     let most = if devices > 1 {

@@ -355,8 +355,8 @@ fn sorted<'j>(job: &'j Job, plan: &Plan) -> Result<Option<Arc<LazyPairs<'j>>>> {
     }
     let bounds = Bounds::new(&job.low, job.periodic_box.as_ref());
     let bounds = bounds.ok_or_else(|| Error::internal("bounds of a formula that has none"))?;
-    let plan = plan.clone();
-    let sort = move || -> Box<dyn OpenPairs + 'j> { Box::new(SortedRows::new(job, bounds, &plan)) };
+    let how = (plan.prune, plan.isa);
+    let sort = move || -> Box<dyn OpenPairs + 'j> { Box::new(SortedRows::new(job, bounds, how)) };
     Ok(Some(Arc::new(LazyPairs::new(Box::new(sort)))))
 }
 

@@ -89,7 +89,7 @@ pub type LazyPairs<'j> =
 /// estimate.
 const SORTED: f64 = 1.1e6;
 /// Seconds of a thread for the way of a group down the tree of y, and for each panel that it leaves
-/// open: an estimate from 10⁶ and 10⁷ points (`bench/records/h100/2026-11-26-pruned.md`).
+/// open: estimates.
 const WALK: [f64; 2] = [4e-5, 1.6e-7];
 
 /// Threads of the host next to a device for which pruning is chosen, on any machine.

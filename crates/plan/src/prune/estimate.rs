@@ -121,6 +121,12 @@ pub(crate) fn open_share(job: &Job, [of_x, of_y]: [usize; 2]) -> Option<f64> {
     )
 }
 
+/// Returns the best value that the bounds of a lane allow, negated if the largest are wanted.
+fn best_bound(wanted: Best, bounds: &Bounds<'_>, lane: usize) -> f64 {
+    let root = bounds.root(wanted.root).lane(lane);
+    root.falling(wanted.largest).lo
+}
+
 /// How much further the worst neighbour of a group is than that of the row in its middle: an
 /// estimate.
 const WORST_OF_GROUP: f64 = 1.7;
@@ -134,13 +140,7 @@ fn best_left(
     [x, y, others]: [&Boxes; 3],
     at: usize,
 ) -> Vec<bool> {
-    let best = |bounds: &Bounds<'_>, lane: usize| {
-        bounds
-            .root(wanted.root)
-            .lane(lane)
-            .falling(wanted.largest)
-            .lo
-    };
+    let best = |bounds: &Bounds<'_>, lane: usize| best_bound(wanted, bounds, lane);
     let column = |side: &[f64]| side[at..].iter().step_by(x.stride).copied().collect();
     let (lo, hi): (Vec<f64>, Vec<f64>) = (column(&x.lo), column(&x.hi));
     let middle: Vec<f64> = lo.iter().zip(&hi).map(|(l, h)| 0.5 * l + 0.5 * h).collect();
@@ -202,13 +202,7 @@ fn share_of_best(wanted: Best, job: &Job, bounds: &mut Bounds<'_>, y: &Boxes, ro
     let (mut open, mut all) = (0usize, 0usize);
     for at in (0..x.count).step_by(x.count.div_ceil(QUERIES)) {
         bounds.set_one(Side::X, &x.lo[at..], &x.hi[at..], x.stride);
-        let best = |bounds: &Bounds<'_>, lane: usize| {
-            bounds
-                .root(wanted.root)
-                .lane(lane)
-                .falling(wanted.largest)
-                .lo
-        };
+        let best = |bounds: &Bounds<'_>, lane: usize| best_bound(wanted, bounds, lane);
         // The values of this row to all sampled rows, as bounds of points.
         let mut values = against(bounds, &others, best);
         if job.y.is_none() {

@@ -71,6 +71,16 @@ pub(crate) fn problem(folds: &str, metric: &str) -> Problem {
     toml::from_str(&text).unwrap()
 }
 
+/// The question of one table.
+pub(crate) fn of_one(problem: &Problem, x: Table, weights: Vec<Option<[Table; 2]>>) -> Job {
+    let data = Data {
+        x,
+        y: None,
+        weights,
+    };
+    describe(problem, data).unwrap()
+}
+
 pub(crate) fn weights(problem: &Problem, n: usize, m: usize) -> Vec<Option<[Table; 2]>> {
     let one = |n: usize| Table::f64(n, 1, (0..n).map(|i| 0.25 + (i % 7) as f64).collect()).unwrap();
     let weighed = |f: &FoldSpec| {
@@ -239,15 +249,7 @@ fn strange_rows_and_small_inputs() {
                 problem.nan = NanPolicy::Propagate;
                 let x = table(&mut lcg, kind, n, dim);
                 let weights = weights(&problem, n, n);
-                let job = describe(
-                    &problem,
-                    Data {
-                        x,
-                        y: None,
-                        weights,
-                    },
-                )
-                .unwrap();
+                let job = of_one(&problem, x, weights);
                 if zipfold::internals::plan::prune::mode(&job).is_some() {
                     check(&problem, &job, &format!("{n} rows of kind {kind} {fold}"));
                 }
@@ -272,15 +274,7 @@ fn several_folds_in_one_walk() {
             problem.nan = NanPolicy::Skip;
             let x = table(&mut lcg, kind, 500, 3);
             let weights = weights(&problem, 500, 500);
-            let job = describe(
-                &problem,
-                Data {
-                    x,
-                    y: None,
-                    weights,
-                },
-            )
-            .unwrap();
+            let job = of_one(&problem, x, weights);
             check(&problem, &job, &format!("{domain:?} kind {kind}"));
         }
     }
@@ -299,15 +293,7 @@ fn triclinic_boxes() {
                 problem.periodic_box = Some(periodic_box.clone());
                 let x = table(&mut lcg, kind, 500, 3);
                 let weights = weights(&problem, 500, 500);
-                let job = describe(
-                    &problem,
-                    Data {
-                        x,
-                        y: None,
-                        weights,
-                    },
-                )
-                .unwrap();
+                let job = of_one(&problem, x, weights);
                 check(
                     &problem,
                     &job,

@@ -15,9 +15,10 @@ use std::ops::Range;
 use zipfold_core::fold::Tally;
 use zipfold_core::pair::interval_bounds::Bounds;
 use zipfold_core::{Job, Result, Side};
-use zipfold_plan::Plan;
 use zipfold_plan::device::open_pairs::{Open, OpenPairs, PANEL, PanelRun, Wanted};
 use zipfold_plan::executor::{Folded, Sink, Stop};
+use zipfold_plan::prune::Prune;
+use zipfold_plan::{self as plan};
 use zipfold_vector::simd::Isa;
 
 /// Groups that one thread walks at a time: the state of a fold is made for each turn.
@@ -34,12 +35,13 @@ pub struct SortedRows<'j> {
 }
 
 impl<'j> SortedRows<'j> {
-    /// Sorts and boxes the rows of `job`, whose formula has these `bounds`, for `plan`.
-    pub fn new(job: &'j Job, bounds: Bounds<'j>, plan: &Plan) -> Self {
-        let (hierarchy, ()) = Hierarchy::new((job, bounds), plan.prune, PANEL, |_| ());
+    /// Sorts and boxes the rows of `job`, whose formula has these `bounds`, for a plan that prunes as
+    /// `prune` says on `isa`.
+    pub fn new(job: &'j Job, bounds: Bounds<'j>, (prune, isa): (Prune, plan::Isa)) -> Self {
+        let (hierarchy, ()) = Hierarchy::new((job, bounds), prune, PANEL, |_| ());
         SortedRows {
             hierarchy,
-            isa: crate::pairs::reductions::isa(plan.isa),
+            isa: crate::pairs::reductions::isa(isa),
         }
     }
     fn walk<'e>(&'e self, rows: &Range<usize>, sink: &'e dyn Sink) -> BoxWalk<'e, 'j> {
