@@ -1,6 +1,7 @@
 //! The order in which a search assigns variables: a forest in which every table lies along one path
 //! (a pseudo tree, Freuder & Quinn 1985), from an order of elimination.
 
+use crate::plan::local::{each, has, set};
 use zipfold_core::Random;
 
 /// Variables by elimination, and the forest that this order gives.
@@ -51,37 +52,51 @@ impl Neighbours {
     fn row(&self, v: usize) -> &[u64] {
         &self.rows[v * self.words..(v + 1) * self.words]
     }
+    /// Whether `a` and `b` are neighbours.
+    fn has(&self, a: usize, b: usize) -> bool {
+        has(self.row(a), b)
+    }
     fn neighbours(&self, v: usize) -> Vec<usize> {
-        let bits = |(word, bits): (usize, &u64)| {
-            let (mut left, mut out) = (*bits, Vec::new());
-            while left != 0 {
-                out.push(64 * word + left.trailing_zeros() as usize);
-                left &= left - 1;
-            }
-            out
-        };
-        self.row(v).iter().enumerate().flat_map(bits).collect()
+        let mut out = Vec::new();
+        each(self.row(v), |u| out.push(u));
+        out
     }
-    /// Edges that the elimination of `v` adds, counted twice.
+    /// Neighbours of `a`, `b` itself aside, that are not neighbours of `b`.
+    fn apart(&self, a: usize, b: usize) -> usize {
+        let rows = self.row(a).iter().zip(self.row(b));
+        let all: usize = rows.map(|(a, b)| (a & !b).count_ones() as usize).sum();
+        all - usize::from(self.has(a, b))
+    }
+    /// Edges that the elimination of `v` adds.
     fn fill(&self, v: usize) -> usize {
-        let missing = |u: &usize| {
-            let both = self.row(v).iter().zip(self.row(*u));
-            // `u` itself is among the neighbours and not its own.
-            both.map(|(a, b)| (a & !b).count_ones() as usize)
-                .sum::<usize>()
-                - 1
-        };
-        self.neighbours(v).iter().map(missing).sum()
-    }
-    /// Connects the neighbours of `v` and takes it out; they are returned.
-    fn eliminate(&mut self, v: usize) -> Vec<usize> {
         let around = self.neighbours(v);
-        let row = self.row(v).to_vec();
+        around.iter().map(|u| self.apart(v, *u)).sum::<usize>() / 2
+    }
+    /// Makes `a` and `b` neighbours, and keeps the edges that eliminations add.
+    fn connect(&mut self, a: usize, b: usize, fill: &mut [usize]) {
+        fill[a] += self.apart(a, b);
+        fill[b] += self.apart(b, a);
+        for word in 0..self.words {
+            let common = self.row(a)[word] & self.row(b)[word];
+            each(&[common], |bit| fill[64 * word + bit] -= 1);
+        }
+        set(&mut self.rows[a * self.words..], b);
+        set(&mut self.rows[b * self.words..], a);
+    }
+    /// Connects the neighbours of `v` and takes it out; they are returned. `fill` has the edges
+    /// that the elimination of each variable adds, before and after.
+    fn eliminate(&mut self, v: usize, fill: &mut [usize]) -> Vec<usize> {
+        let around = self.neighbours(v);
         for u in &around {
-            let own = &mut self.rows[u * self.words..(u + 1) * self.words];
-            own.iter_mut().zip(&row).for_each(|(a, b)| *a |= b);
-            own[v / 64] &= !(1 << (v % 64));
-            own[u / 64] &= !(1 << (u % 64));
+            fill[*u] -= self.apart(*u, v);
+            self.rows[u * self.words + v / 64] &= !(1 << (v % 64));
+        }
+        for (at, a) in around.iter().enumerate() {
+            for b in &around[at + 1..] {
+                if !self.has(*a, *b) {
+                    self.connect(*a, *b, fill);
+                }
+            }
         }
         around
     }
@@ -165,8 +180,7 @@ fn order(graph: &Neighbours, last: &[bool], random: &mut Random) -> (Vec<usize>,
         let ties: Vec<usize> = open().filter(|v| key(v) == least).collect();
         let v = ties[random.below(ties.len())];
         there[v] = false;
-        around[v] = left.eliminate(v);
-        around[v].iter().for_each(|u| fill[*u] = left.fill(*u));
+        around[v] = left.eliminate(v, &mut fill);
         order.push(v);
     }
     (order, around)
@@ -178,4 +192,31 @@ fn cost(cards: &[usize], around: &[Vec<usize>]) -> f64 {
     let all: Vec<f64> = around.iter().map(logs).collect();
     let most = all.iter().copied().fold(0.0, f64::max);
     most + all.iter().map(|l| (l - most).exp()).sum::<f64>().ln()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn edges_to_add_are_kept_while_variables_go() {
+        let mut random = Random::new(5);
+        for case in 0..60 {
+            let many = 1 + random.below(150);
+            let pairs = random.below(3 * many);
+            let scopes: Vec<Vec<usize>> = (0..pairs)
+                .map(|_| vec![random.below(many), random.below(many)])
+                .collect();
+            let mut graph = Neighbours::new(many, &scopes);
+            let mut fill: Vec<usize> = (0..many).map(|v| graph.fill(v)).collect();
+            let mut left: Vec<usize> = (0..many).collect();
+            while !left.is_empty() {
+                let v = left.swap_remove(random.below(left.len()));
+                graph.eliminate(v, &mut fill);
+                for u in &left {
+                    assert_eq!(fill[*u], graph.fill(*u), "case {case}, {many} variables");
+                }
+            }
+        }
+    }
 }
