@@ -15,6 +15,7 @@
 use super::estimate::picked;
 use super::way::ColumnGrid;
 use crate::cost;
+use std::f64::consts::{FRAC_PI_4, FRAC_PI_6, PI};
 use zipfold_core::fold::Fold;
 use zipfold_core::number::round_even;
 use zipfold_core::space::periodic_box::Image;
@@ -43,6 +44,8 @@ struct Sample {
     extents: [f64; 4],
     periodic: bool,
     axes: usize,
+    /// Of one table: point 0 of x is point 0 of y, point 1 is this one, point 2 is twice as far.
+    step: Option<usize>,
 }
 
 /// Returns the best column grid for `job`, which is one plain histogram of distances, or the one
@@ -79,13 +82,11 @@ pub(super) fn choose(job: &Job, parts: Option<u32>) -> Option<ColumnGrid> {
     Some(best)
 }
 
-/// Returns up to `most` rows of a table, as points of `axes` coordinates.
-fn sampled_points(table: &Table, axes: usize, most: usize) -> Vec<[f64; 4]> {
-    let rows = picked(table.rows());
-    let step = rows.len().div_ceil(most).max(1);
+/// Returns sampled rows of a table as points of `axes` coordinates.
+fn sampled_points(table: &Table, axes: usize) -> Vec<[f64; 4]> {
     let point =
         |row: &usize| std::array::from_fn(|k| if k < axes { table.get(*row, k) } else { 0.0 });
-    rows.iter().step_by(step).map(point).collect()
+    picked(table.rows()).iter().map(point).collect()
 }
 
 /// Cells of a column grid across its columns.
@@ -106,8 +107,10 @@ impl Sample {
             Some(Image::Orthorhombic(o)) if o.lengths().len() == axes => Some(o.lengths().to_vec()),
             Some(_) => return None,
         };
-        let mut x = sampled_points(&job.x, axes, QUERIES);
-        let mut y = sampled_points(job.other(), axes, usize::MAX);
+        let all = sampled_points(&job.x, axes);
+        let step = all.len().div_ceil(QUERIES).max(1);
+        let mut x: Vec<[f64; 4]> = all.into_iter().step_by(step).collect();
+        let mut y = sampled_points(job.other(), axes);
         let spread = |k: usize| {
             let values = x.iter().chain(&y).map(|p| p[k]).filter(|v| v.is_finite());
             let (lo, hi) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), v| {
@@ -135,6 +138,7 @@ impl Sample {
             extents,
             periodic: lengths.is_some(),
             axes,
+            step: job.y.is_none().then_some(step),
         })
     }
     /// Returns what a column grid with cells a `parts`-th of `reach` wide would leave, by counting
@@ -164,9 +168,11 @@ impl Sample {
             if at >= FEW && near >= ENOUGH {
                 break;
             }
-            seen += y.len();
-            for (y, other) in y.iter().zip(&self.y) {
-                if self.meets(&columns, reach, &x, y) {
+            // A row is no neighbour of itself; in a sample it would stand for many.
+            let own = self.step.map(|step| at * step);
+            seen += y.len() - usize::from(own.is_some());
+            for (place, (y, other)) in y.iter().zip(&self.y).enumerate() {
+                if own != Some(place) && self.meets(&columns, reach, &x, y) {
                     let apart =
                         |k: usize| self.apart((self.x[at][k] - other[k]).abs(), self.extents[k]);
                     let square: f64 = (0..self.axes).map(|k| apart(k) * apart(k)).sum();
@@ -176,15 +182,33 @@ impl Sample {
                 }
             }
         }
-        let share = |count: usize| count as f64 / seen.max(1) as f64;
-        let (evaluated, below) = (share(near), share(below));
+        let met = self.met(reach, &columns.cells, &columns.widths);
+        let even = self.even(reach, met, &columns);
+        // What the sample is too small for is as if points filled their extents evenly.
+        let share = |count: usize, even: f64| match count {
+            0 => even.min(1.0 / seen.max(1) as f64),
+            some => some as f64 / seen as f64,
+        };
         ColumnGrid {
             parts,
-            met: self.met(reach, &columns.cells, &columns.widths) * half(job),
-            evaluated,
-            below,
+            met: met * half(job),
+            evaluated: share(near, even[0]),
+            below: share(below, even[1]),
             groups: 0,
         }
+    }
+    /// Returns the shares of pairs in the intervals of a row and within reach, of points that fill
+    /// their extents evenly. Intervals are taken to be as long as the longest.
+    fn even(&self, reach: f64, met: f64, columns: &Columns) -> [f64; 2] {
+        let along = self.extents[self.axes - 1];
+        let all: f64 = columns.cells.iter().product();
+        let interval = 2.0 * (reach + columns.group) / along;
+        // Of an interval and of a ball, cut off at the extents.
+        let ball: f64 = (0..self.axes)
+            .map(|k| (2.0 * reach / self.extents[k]).min(1.0))
+            .product();
+        let of_cube = [1.0, 1.0, FRAC_PI_4, FRAC_PI_6, PI * PI / 32.0][self.axes];
+        [met / all * interval.min(1.0), ball * of_cube]
     }
     /// Returns cells a `parts`-th of `reach` wide, but not more of them than points can fill.
     fn columns(&self, job: &Job, reach: f64, parts: u32) -> Columns {

@@ -341,6 +341,35 @@ fn inequality_joins() {
     }
 }
 
+/// The share of pairs that a column grid is expected to count, next to the share of a ball in the
+/// box: also of reaches within which the sample has no pair, where a row must not meet itself.
+#[test]
+fn shares_of_short_reaches_are_foretold() {
+    use std::f64::consts::{FRAC_PI_4, FRAC_PI_6};
+    let mut lcg = Lcg::new(131);
+    for (at, reach) in [4e-4, 4e-3, 0.04, 0.4_f64].into_iter().enumerate() {
+        for (dim, ball) in [(1, 1.0), (2, FRAC_PI_4), (3, FRAC_PI_6)] {
+            let fold = format!(
+                r#"{{ kind = "histogram", axes = [{{ bins = 9, range = [0.0, {reach}] }}] }}"#
+            );
+            let mut problem = problem(&fold, "euclidean");
+            problem.domain = Some([Domain::Triangle, Domain::Square][at % 2]);
+            problem.periodic_box = Some(vec![4.0; dim]);
+            let job = of_one(&problem, table(&mut lcg, 0, 30_000, dim), vec![None]);
+            let mut options = pruned(isas().pop().unwrap(), 2, 0, None);
+            options.overrides.set("column_grid", "1").unwrap();
+            let machine = zipfold::internals::cpu::detect(2, 1 << 32);
+            let plan = zipfold::internals::plan::choose(&job, &machine, &options.overrides);
+            let grid = plan.unwrap().prune.column_grid.unwrap();
+            let ratio = grid.below / (ball * (0.5 * reach).powi(dim as i32));
+            assert!(
+                (0.25..4.0).contains(&ratio) && grid.evaluated >= grid.below,
+                "{dim} axes, {reach}: {ratio}, {grid:?}"
+            );
+        }
+    }
+}
+
 /// Short histograms of distances, as cells of every width leave them: also the same number of pairs
 /// visited by shares.
 #[test]

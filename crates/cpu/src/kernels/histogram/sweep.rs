@@ -362,6 +362,8 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Visitor<T> for Counting<'_, '_, B,
         let counters = self.histogram.private.as_mut_ptr();
         // Groups have one copy of each counter.
         let groups = self.histogram.groups.filter(|_| SHIFT == 0);
+        // In a register: counters might be its place, and it would be read anew for each vector.
+        let mut round = late.round;
         for j in piece.cols.clone().step_by(S::N) {
             let mut y = [s.splat(T::ZERO); D];
             for (y, column) in y.iter_mut().zip(columns) {
@@ -369,12 +371,14 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Visitor<T> for Counting<'_, '_, B,
                 *y = unsafe { s.load(column.as_ptr().add(j)) };
             }
             let [even, odd] = &mut late.index;
-            let (now, before) = if late.round.is_multiple_of(2) {
+            let (now, before) = if round.is_multiple_of(2) {
                 (even, odd)
             } else {
                 (odd, even)
             };
-            let mut undecided = [0u32; A];
+            // `open` has them all: a vector of what was stored just now would wait for it.
+            let (mut undecided, mut open) = ([0u32; A], 0);
+            let counts = round > 0;
             for a in 0..A {
                 let r2 = squared::<T, S, D, P>(s, &anchors[a], &y, &lengths);
                 // SAFETY: `now[a]` holds N values.
@@ -382,28 +386,27 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Visitor<T> for Counting<'_, '_, B,
                     self.binner
                         .place::<S, SHIFT>(s, constants, r2, now[a].as_mut_ptr())
                 };
+                open |= undecided[a];
                 // With the loop: in one of its own, lanes are moved by gathering, and take twice as long.
                 if let Some(groups) = groups {
                     // SAFETY: rows of a piece and its columns are places.
                     unsafe { groups.move_row::<T, S>((piece.i + a, j), &mut now[a]) };
                 }
-                if late.round > 0 {
+                if counts {
                     // SAFETY: `place` stored indices of private counters in the round before.
                     unsafe { bump::<SHIFT>(counters, &before[a], S::N) };
                 }
             }
-            late.round += 1;
+            round += 1;
             let lives = lives::<T, S, A>(work, piece, j);
             let whole = all::<T, S>();
-            let mut any = 0;
-            for (live, bits) in lives.iter().zip(&undecided) {
-                any |= bits | (live ^ whole);
-            }
-            if any != 0 {
+            let dead = lives.iter().fold(0, |dead, live| dead | (live ^ whole));
+            if open | dead != 0 {
                 let bits = [undecided, lives];
                 settle_rows::<SHIFT, A>(self.histogram, work, (piece.i, j), bits, whole, now);
             }
         }
+        late.round = round;
     }
 
     #[inline(always)]
