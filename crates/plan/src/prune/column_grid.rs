@@ -168,7 +168,7 @@ impl Sample {
             if at >= FEW && near >= ENOUGH {
                 break;
             }
-            // A row is no neighbour of itself; in a sample it would stand for many.
+            // A row is not its own neighbour; in a sample it would stand for many.
             let own = self.step.map(|step| at * step);
             seen += y.len() - usize::from(own.is_some());
             for (place, (y, other)) in y.iter().zip(&self.y).enumerate() {

@@ -222,6 +222,20 @@ fn columns<'a, T: Near, const D: usize>(work: &Work<'a>) -> [&'a [T]; D] {
     columns
 }
 
+/// The points of y from `j` on.
+///
+/// # Safety
+/// N values from `j` on are in each column.
+#[inline(always)]
+unsafe fn points<T: Near, S: Lanes<T>, const D: usize>(
+    s: S,
+    columns: [&[T]; D],
+    j: usize,
+) -> [S::V; D] {
+    // SAFETY: the caller's promise.
+    columns.map(|column| unsafe { s.load(column.as_ptr().add(j)) })
+}
+
 /// The lanes of columns from `j` on that each anchor meets.
 #[inline(always)]
 fn lives<T: Near, S: Lanes<T>, const A: usize>(
@@ -308,11 +322,8 @@ impl<T: Near> Visitor<T> for Queueing<'_, T> {
         // vector.
         let mut ends = self.queue.ends();
         for j in piece.cols.clone().step_by(S::N) {
-            let mut y = [s.splat(T::ZERO); D];
-            for (y, column) in y.iter_mut().zip(columns) {
-                // SAFETY: j < len, and columns hold 16 ≥ N values behind the last point.
-                *y = unsafe { s.load(column.as_ptr().add(j)) };
-            }
+            // SAFETY: j < len, and columns hold 16 ≥ N values behind the last point.
+            let y = unsafe { points::<T, S, D>(s, columns, j) };
             let lives = lives::<T, S, A>(work, piece, j);
             for a in 0..A {
                 let r2 = squared::<T, S, D, P>(s, &anchors[a], &y, &lengths);
@@ -365,11 +376,8 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Visitor<T> for Counting<'_, '_, B,
         // In a register: counters might be its place, and it would be read anew for each vector.
         let mut round = late.round;
         for j in piece.cols.clone().step_by(S::N) {
-            let mut y = [s.splat(T::ZERO); D];
-            for (y, column) in y.iter_mut().zip(columns) {
-                // SAFETY: j < len, and columns hold 16 ≥ N values behind the last point.
-                *y = unsafe { s.load(column.as_ptr().add(j)) };
-            }
+            // SAFETY: j < len, and columns hold 16 ≥ N values behind the last point.
+            let y = unsafe { points::<T, S, D>(s, columns, j) };
             let [even, odd] = &mut late.index;
             let (now, before) = if round.is_multiple_of(2) {
                 (even, odd)
@@ -378,7 +386,6 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Visitor<T> for Counting<'_, '_, B,
             };
             // `open` has them all: a vector of what was stored just now would wait for it.
             let (mut undecided, mut open) = ([0u32; A], 0);
-            let counts = round > 0;
             for a in 0..A {
                 let r2 = squared::<T, S, D, P>(s, &anchors[a], &y, &lengths);
                 // SAFETY: `now[a]` holds N values.
@@ -392,7 +399,7 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Visitor<T> for Counting<'_, '_, B,
                     // SAFETY: rows of a piece and its columns are places.
                     unsafe { groups.move_row::<T, S>((piece.i + a, j), &mut now[a]) };
                 }
-                if counts {
+                if round > 0 {
                     // SAFETY: `place` stored indices of private counters in the round before.
                     unsafe { bump::<SHIFT>(counters, &before[a], S::N) };
                 }
