@@ -5,6 +5,7 @@ pub(crate) use crate::network_args::NetworkArgs;
 pub(crate) use crate::paircount_args::PairCountArgs;
 pub(crate) use crate::silhouette_args::SilhouetteArgs;
 use crate::values::{OneOf, whole};
+pub(crate) use crate::variogram_args::VariogramArgs;
 use clap::{Args, Parser, Subcommand, ValueHint};
 use std::path::PathBuf;
 use zipfold::io::OutputOptions;
@@ -43,6 +44,8 @@ pub(crate) enum Verb {
     Crossmatch(CrossmatchArgs),
     /// Silhouettes of labelled rows
     Silhouette(SilhouetteArgs),
+    /// Variograms of values at places
+    Variogram(VariogramArgs),
     /// Networks of rows that go together: correlations, mutual information, their significance
     Network(NetworkArgs),
     /// Fold the results of shards, or of the shares of a store, into one
@@ -124,6 +127,8 @@ pub(crate) enum Explained {
     Crossmatch(CrossmatchArgs),
     /// Silhouettes of labelled rows
     Silhouette(SilhouetteArgs),
+    /// Variograms of values at places
+    Variogram(VariogramArgs),
     /// Networks of rows that go together: correlations, mutual information, their significance
     Network(NetworkArgs),
 }

@@ -16,7 +16,14 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Beyond one machine", &["plan", "work", "status"]),
     (
         "Jobs of a field",
-        &["rdf", "paircount", "crossmatch", "silhouette", "network"],
+        &[
+            "rdf",
+            "paircount",
+            "crossmatch",
+            "silhouette",
+            "variogram",
+            "network",
+        ],
     ),
     ("Graphical models", &["infer"]),
     ("Before a run", &["explain", "emit", "bench", "devices"]),
@@ -158,6 +165,19 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
             "The mean silhouette of each kind of row, and a row for each row",
             "zipfold silhouette cells.csv --labels kind --columns pc1,pc2,pc3 -o silhouettes.csv",
         )],
+    ),
+    (
+        "variogram",
+        &[
+            (
+                "The variogram of a column with a fitted model, and a picture with the pairs of each lag",
+                "zipfold variogram soil.csv --xy x,y --value zinc --lags 20 --max 1500 --models spherical -o v.csv --plot v.svg",
+            ),
+            (
+                "Two columns and their cross-variogram, in four directions",
+                "zipfold variogram soil.csv --xy x,y --value zinc,lead --azimuth 0,45,90,135 -o directions.csv",
+            ),
+        ],
     ),
     (
         "paircount",

@@ -41,6 +41,8 @@ mod sum_product;
 mod target;
 mod terminal;
 mod values;
+mod variogram;
+mod variogram_args;
 
 use args::{Cli, Explained, Question, RunArgs, Verb};
 use clap::FromArgMatches;
@@ -109,6 +111,7 @@ fn dispatch(verb: &Verb) -> Result<()> {
         Verb::Paircount(a) => paircount::run(a),
         Verb::Crossmatch(a) => crossmatch::run(a),
         Verb::Silhouette(a) => silhouette::run(a),
+        Verb::Variogram(a) => variogram::run(a),
         Verb::Network(a) => network::run(a),
         Verb::Merge(a) => merge(a),
         Verb::Plan(a) => shares::plan(a),
@@ -142,6 +145,7 @@ fn explain(what: &Explained, verbose: bool) -> Result<()> {
         Explained::Paircount(a) => paircount::explain(a),
         Explained::Crossmatch(a) => crossmatch::explain(a),
         Explained::Silhouette(a) => silhouette::explain(a),
+        Explained::Variogram(a) => variogram::explain(a),
         Explained::Network(a) => network::explain(a),
         Explained::Ask(Question::Join(a)) if join::is_by_name(a) => join::explain(a),
         Explained::Ask(what) => {

@@ -91,6 +91,11 @@ pub mod silhouette {
     pub use crate::silhouette::*;
 }
 
+/// Variograms of values at places.
+pub mod variogram {
+    pub use crate::variogram::*;
+}
+
 /// Joins of tables by name.
 pub mod tables {
     pub use crate::tables::*;

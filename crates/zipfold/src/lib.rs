@@ -31,6 +31,7 @@ mod identity;
 mod infer;
 pub mod internals;
 mod library;
+mod marked;
 mod matches;
 mod options;
 mod outcome;
@@ -51,6 +52,7 @@ mod silhouette;
 mod slices;
 pub(crate) mod store;
 mod tables;
+mod variogram;
 mod warnings;
 mod written;
 

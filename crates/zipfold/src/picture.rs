@@ -2,12 +2,14 @@
 //! points.
 
 mod correlation;
+mod curves;
 mod degrees;
 mod network;
 mod page;
 mod radial;
 
 pub use correlation::{ErrorCurve, correlation_svg, covariance_svg};
+pub use curves::{Bars, CurveStyle, Curves, DrawnCurve, curves_svg};
 pub use degrees::degrees_svg;
 pub use network::{marginals_svg, profile_svg};
 pub use radial::{radial_svg, scattering_svg};
