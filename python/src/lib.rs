@@ -17,6 +17,7 @@ mod results;
 mod run;
 mod store;
 mod tables;
+mod variogram;
 mod watch;
 
 use pyo3::prelude::*;
@@ -60,6 +61,8 @@ fn jobs_of_a_field(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(tables::explain_silhouette, module)?)?;
     module.add_function(wrap_pyfunction!(network::network, module)?)?;
     module.add_function(wrap_pyfunction!(network::explain_network, module)?)?;
+    module.add_function(wrap_pyfunction!(variogram::variogram, module)?)?;
+    module.add_function(wrap_pyfunction!(variogram::explain_variogram, module)?)?;
     module.add_function(wrap_pyfunction!(rdf::rdf, module)?)?;
     module.add_function(wrap_pyfunction!(rdf::explain_rdf, module)?)?;
     Ok(())

@@ -2,7 +2,7 @@
 
 ``cdist`` and ``pdist`` are SciPy's; ``pairwise_*``, ``NearestNeighbors`` and ``KernelDensity`` scikit-learn's;
 ``pair_histogram``, ``similarity_join``, ``knn``, ``join``, ``corr``, ``rdf``, ``paircount``,
-``crossmatch``, ``silhouette``, ``network`` and ``infer`` answer one question each;
+``crossmatch``, ``silhouette``, ``variogram``, ``network`` and ``infer`` answer one question each;
 ``pairs`` asks any other.
 """
 
@@ -43,6 +43,7 @@ from .shares import Job, attach, submit
 from .statistics import corr, knn, pair_histogram, similarity_join
 from .tables import join
 from .trace import popcount, trace, tuple_of, where
+from .variogram import FittedModel, LagCurve, LagDirection, Variograms, variogram
 
 if typing.TYPE_CHECKING:
     from .density import KernelDensity
@@ -58,6 +59,7 @@ __all__ = [
     "Device",
     "DeviceError",
     "Factor",
+    "FittedModel",
     "Fold",
     "Histogram",
     "InputError",
@@ -66,6 +68,8 @@ __all__ = [
     "Job",
     "KNeighborsTransformer",
     "KernelDensity",
+    "LagCurve",
+    "LagDirection",
     "Marginals",
     "Matches",
     "NearestNeighbors",
@@ -84,6 +88,7 @@ __all__ = [
     "Tally",
     "Term",
     "TraceError",
+    "Variograms",
     "ZipfoldError",
     "ZipfoldWarning",
     "__version__",
@@ -118,6 +123,7 @@ __all__ = [
     "trace",
     "tuple_of",
     "using",
+    "variogram",
     "where",
 ]
 

@@ -368,7 +368,11 @@ fn of_value(estimator: LagEstimator, at: usize) -> String {
 fn of_both(estimator: LagEstimator) -> Option<String> {
     let ([a, b], [p, q]) = (VALUE, CENTRED);
     match estimator {
-        LagEstimator::Matheron => Some(format!("(x.{a} - y.{a}) * (x.{b} - y.{b}) / 2")),
+        // The product of two differences, so written that half of the pairs are seen to stand for all.
+        LagEstimator::Matheron => Some(format!(
+            "if(x.{a} > y.{a} and x.{b} > y.{b} or x.{a} < y.{a} and x.{b} < y.{b}, 0.5, -0.5) \
+             * (abs(x.{a} - y.{a}) * abs(x.{b} - y.{b}))"
+        )),
         LagEstimator::Covariance => Some(format!("(x.{p} * y.{q} + x.{q} * y.{p}) / 2")),
         LagEstimator::Cressie | LagEstimator::Madogram => None,
     }

@@ -62,7 +62,8 @@ pub struct FittedModel {
 
 impl VariogramModel {
     /// Its name.
-    pub(super) fn name(self) -> &'static str {
+    #[must_use]
+    pub fn name(self) -> &'static str {
         match self {
             VariogramModel::Spherical => "spherical",
             VariogramModel::Exponential => "exponential",
