@@ -130,6 +130,18 @@ def _arrays(data: Any, value: Any) -> tuple[Any, list[str], list[str]]:
     return (table, [*columns, *names], [], []), columns, names
 
 
+def _input(data: Any, value: Any, columns: Sequence[str] | None) -> tuple[str, Any, list[str] | None, list[str]]:
+    """The name of the input, its table in memory (None of a file), the columns of positions and those of values."""
+    chosen = None if columns is None else [str(column) for column in columns]
+    if isinstance(data, (str, os.PathLike)):
+        return os.fspath(data), None, chosen, _words(value)
+    if isinstance(value, str) or all(isinstance(one, str) for one in value):
+        names = _words(value)
+        table = arrow_like(data) if isinstance(data, Mapping) else data
+        return "data", in_memory(table, "data", None if chosen is None else [*chosen, *names]), chosen, names
+    return "data", *_arrays(data, value)
+
+
 def variogram(
     data: Any,
     value: Any,
@@ -198,17 +210,7 @@ def variogram(
     (array([2, 1], dtype=uint64), array([2., 8.]))
     """
     check_how(how, variogram)
-    known: Any = None
-    name = "data"
-    chosen = None if columns is None else [str(column) for column in columns]
-    if isinstance(data, (str, os.PathLike)):
-        name, names = os.fspath(data), _words(value)
-    elif isinstance(value, str) or all(isinstance(one, str) for one in value):
-        names = _words(value)
-        wanted = None if chosen is None else [*chosen, *names]
-        known = in_memory(arrow_like(data) if isinstance(data, Mapping) else data, "data", wanted)
-    else:
-        known, chosen, names = _arrays(data, value)
+    name, known, chosen, names = _input(data, value, columns)
     angles = [azimuth] if np.ndim(azimuth) == 0 else azimuth
     asked = {
         "data": name,

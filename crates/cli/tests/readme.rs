@@ -70,6 +70,7 @@ fn every_verb_is_shown() {
         "paircount",
         "crossmatch",
         "silhouette",
+        "variogram",
         "network",
         "merge",
         "infer",
@@ -300,6 +301,7 @@ fn numbers(folder: &Path, command: &str, out: &str) {
             near_airports(&data("airports.csv"), &rows(&file("near-airports.csv")))
         }
         "silhouettes.csv" => silhouettes(&data("wine.csv"), &rows(&file("silhouettes.csv"))),
+        "altitudes.csv" => altitudes(&data("airports.csv"), &rows(&file("altitudes.csv"))),
         "late-by.csv" => late_by_airport(&data("flights.csv"), &rows(&file("late-by.csv"))),
         "variogram.csv" => variogram(&data("airports.csv"), &rows(&file("variogram.csv"))),
         "radial.csv" => radial(&folder.join("data/water.xyz"), &file("radial.csv")),
@@ -416,6 +418,36 @@ fn silhouettes(wines: &[Vec<f64>], got: &[Vec<f64>]) {
         let (a, b) = (mean(class), others.map(mean).fold(f64::MAX, f64::min));
         assert_eq!(got[0], class);
         near(got[1], (b - a) / a.max(b), "the silhouette of a wine");
+    }
+}
+
+/// The variogram of altitudes on a map by a double loop.
+fn altitudes(airports: &[Vec<f64>], got: &[Vec<f64>]) {
+    assert_eq!(got.len(), 20);
+    let (mut counts, mut sums) = ([0.0; 20], [[0.0; 2]; 20]);
+    for (i, a) in airports.iter().enumerate() {
+        for b in &airports[i + 1..] {
+            let h = euclidean(&a[..2], &b[..2]);
+            let lag = (0..20).find(|k| h < got[*k][1]);
+            if let Some(lag) = lag.or((h == 25.0).then_some(19)) {
+                counts[lag] += 1.0;
+                sums[lag][0] += h;
+                sums[lag][1] += (a[2] - b[2]).powi(2) / 2.0;
+            }
+        }
+    }
+    for (lag, got) in got.iter().enumerate() {
+        assert_eq!(got[2], counts[lag]);
+        near(
+            got[3],
+            sums[lag][0] / counts[lag],
+            "the mean distance of a lag",
+        );
+        near(
+            got[4],
+            sums[lag][1] / counts[lag],
+            "the variogram of altitudes",
+        );
     }
 }
 

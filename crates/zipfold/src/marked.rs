@@ -57,7 +57,7 @@ fn of_numbers(all: &[f64]) -> std::result::Result<Labelled, usize> {
     Ok((known.iter().map(f64::to_string).collect(), codes))
 }
 
-/// Columns of positions in a table: those chosen, or x, y and z, as far as there are such beside the
+/// Columns of positions in a table: those chosen, or x, y and z, as far as there are such, without the
 /// columns that are something else.
 ///
 /// # Errors

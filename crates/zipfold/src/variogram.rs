@@ -16,5 +16,5 @@ mod lags;
 mod models;
 
 pub use answer::{Direction, LagCurve, Variograms};
-pub use asked::{FitWeights, LagEstimator, Variogram};
-pub use models::{FittedModel, VariogramModel};
+pub use asked::{LagEstimator, Variogram};
+pub use models::{FitWeights, FittedModel, VariogramModel};

@@ -1,8 +1,8 @@
 //! From sums by lag to variograms with their models, and to columns, files and pictures.
 
-use super::asked::{FitWeights, Variogram};
-use super::lags::{LagSums, Places, Wanted};
-use super::models::{Fitted, FittedModel, VariogramModel};
+use super::asked::Variogram;
+use super::lags::{LagSums, ValuedPlaces, WantedSum};
+use super::models::{FitWeights, Fitted, FittedModel, VariogramModel};
 use crate::options::Options;
 use crate::saved;
 use crate::tables::SideTable;
@@ -183,9 +183,9 @@ impl Variogram {
         &self,
         azimuth: Option<f64>,
         sums: LagSums,
-        wanted: &[Wanted],
+        wanted: &[WantedSum],
     ) -> Result<Direction> {
-        let curve = |(wanted, values): (&Wanted, Vec<f64>)| {
+        let curve = |(wanted, values): (&WantedSum, Vec<f64>)| {
             let fitted = Fitted {
                 counts: &sums.counts,
                 distances: &sums.distances,
@@ -213,7 +213,7 @@ impl Variogram {
         })
     }
     /// What the numbers mean, for the comments of a file.
-    fn rule(&self, places: &Places) -> String {
+    fn rule(&self, places: &ValuedPlaces) -> String {
         let mut rule =
             "each pair once; lags low <= distance < high, the last one closed".to_string();
         if !self.azimuth.is_empty() {

@@ -1,6 +1,6 @@
 //! What is asked: places, values, lags, estimators, directions, models.
 
-use super::models::VariogramModel;
+use super::models::{FitWeights, VariogramModel};
 use crate::marked::{leaves_out, spaced};
 use serde::{Deserialize, Serialize};
 use zipfold_core::problem::NanPolicy;
@@ -102,19 +102,6 @@ impl LagEstimator {
             LagEstimator::Covariance => "covariance",
         }
     }
-}
-
-/// What a lag of N pairs at the mean distance h weighs in a fit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum FitWeights {
-    /// N / h².
-    #[default]
-    PairsOverSquare,
-    /// N.
-    Pairs,
-    /// 1.
-    Equal,
 }
 
 /// Edges that a question may have, at most.

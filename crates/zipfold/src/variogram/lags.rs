@@ -31,8 +31,8 @@ const CENTRED: [&str; 2] = ["centred_1", "centred_2"];
 const PAIRS: &str = "pairs";
 const DISTANCE: &str = "distance";
 
-/// Places with values.
-pub(super) struct Places {
+/// ValuedPlaces with values.
+pub(super) struct ValuedPlaces {
     table: Table,
     /// Number of axes.
     pub(super) axes: usize,
@@ -44,7 +44,7 @@ pub(super) struct Places {
     pub(super) left_out: u64,
 }
 
-impl Places {
+impl ValuedPlaces {
     /// Number of rows.
     pub(super) fn rows(&self) -> usize {
         self.table.rows()
@@ -52,7 +52,7 @@ impl Places {
 }
 
 /// A sum that a question asks for, and what it makes.
-pub(super) struct Wanted {
+pub(super) struct WantedSum {
     /// What the sums are called.
     key: String,
     /// Of all pairs, without a direction.
@@ -64,7 +64,7 @@ pub(super) struct Wanted {
     pub(super) is_cross: bool,
 }
 
-impl Wanted {
+impl WantedSum {
     /// Whether values far apart give more than near ones, as the models do.
     pub(super) fn rises(&self) -> bool {
         self.estimator != LagEstimator::Covariance
@@ -85,7 +85,7 @@ pub(super) struct LagSums {
 
 impl Variogram {
     /// Positions and values of a table.
-    pub(super) fn places(&self, side: &SideTable, budget: &Budget) -> Result<Places> {
+    pub(super) fn places(&self, side: &SideTable, budget: &Budget) -> Result<ValuedPlaces> {
         let names = position_columns(side, self.columns.as_deref(), &self.value)?;
         let read = |name: &String| numbers(side, name, Opt::Columns);
         let mut positions = names.iter().map(read).collect::<Result<Vec<_>>>()?;
@@ -128,7 +128,7 @@ impl Variogram {
         (positions, values): (Vec<Vec<f64>>, Vec<Vec<f64>>),
         left_out: u64,
         budget: &Budget,
-    ) -> Result<Places> {
+    ) -> Result<ValuedPlaces> {
         let extent = |column: &Vec<f64>| {
             let (lo, hi) = column
                 .iter()
@@ -168,7 +168,7 @@ impl Variogram {
             .map(|((_, column), name)| (name.to_string(), column))
             .collect();
         let table = side_by_side(&own, budget, "positions")?.with_attributes(attributes)?;
-        Ok(Places {
+        Ok(ValuedPlaces {
             table,
             axes,
             diagonal,
@@ -177,7 +177,7 @@ impl Variogram {
         })
     }
     /// The sums that the estimators need.
-    pub(super) fn wanted(&self) -> Vec<Wanted> {
+    pub(super) fn wanted(&self) -> Vec<WantedSum> {
         let mut all = vec![];
         for estimator in &self.estimator {
             for (at, value) in self.value.iter().enumerate() {
@@ -195,7 +195,7 @@ impl Variogram {
         }
         let numbered = all.into_iter().enumerate();
         numbered
-            .map(|(at, (name, formula, estimator, is_cross))| Wanted {
+            .map(|(at, (name, formula, estimator, is_cross))| WantedSum {
                 key: format!("sum_{at}"),
                 formula,
                 name,
@@ -237,7 +237,7 @@ impl Variogram {
     /// The question about the pairs of a direction, or about all pairs, and its table.
     fn question(
         &self,
-        places: &Places,
+        places: &ValuedPlaces,
         edges: &[f64],
         azimuth: Option<f64>,
     ) -> Result<(Problem, Data)> {
@@ -292,7 +292,7 @@ impl Variogram {
     /// The pairs of a direction, or all pairs, by lag.
     pub(super) fn summed(
         &self,
-        places: &Places,
+        places: &ValuedPlaces,
         edges: &[f64],
         azimuth: Option<f64>,
         options: &Options<'_>,
@@ -332,7 +332,7 @@ impl Variogram {
     /// The plan of a direction, or of all pairs.
     pub(super) fn explain_direction(
         &self,
-        places: &Places,
+        places: &ValuedPlaces,
         edges: &[f64],
         azimuth: Option<f64>,
         options: &Options<'_>,

@@ -12,10 +12,9 @@
 //! Only a is searched, along a line, so no start is needed and no iteration diverges. A general
 //! minimiser of three numbers would do neither.
 
-use super::asked::FitWeights;
 use serde::{Deserialize, Serialize};
 
-/// Places of the grid.
+/// ValuedPlaces of the grid.
 const PLACES: usize = 400;
 /// Steps of a golden section: 0.618⁶⁰ is below rounding.
 const STEPS: usize = 60;
@@ -89,6 +88,19 @@ impl VariogramModel {
     }
 }
 
+/// What a lag of N pairs at the mean distance h weighs in a fit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FitWeights {
+    /// N / h².
+    #[default]
+    PairsOverSquare,
+    /// N.
+    Pairs,
+    /// 1.
+    Equal,
+}
+
 /// A lag that a fit takes.
 #[derive(Clone, Copy, Debug)]
 struct Lag {
@@ -140,7 +152,7 @@ impl Fitted<'_> {
             return None;
         }
         let squares = |log: f64| self.linear(model, log.exp(), &lags).squares;
-        // From ranges that no lag sees to those that all lags are the start of.
+        // From ranges below the first lag to ranges far beyond the last.
         let (lo, hi) = ((first / 4.0).ln(), (last * 10.0).ln());
         let step = (hi - lo) / PLACES as f64;
         let place = |at: usize| lo + step * at as f64;
