@@ -74,6 +74,7 @@ fn model(py: Python<'_>, fit: FittedModel) -> PyResult<Bound<'_, PyDict>> {
     out.set_item("range", fit.range)?;
     out.set_item("practical_range", fit.practical_range)?;
     out.set_item("squares", fit.squares)?;
+    out.set_item("is_settled", fit.is_settled)?;
     out.set_item("values", PyArray1::from_vec(py, fit.values))?;
     Ok(out)
 }

@@ -13,7 +13,7 @@ import numpy as np
 
 from . import _zipfold
 from .arrays import number, rows
-from .errors import InputError
+from .errors import InputError, RequestError
 from .results import Same, _need
 from .settings import check_how, given, output_paths
 from .tables import arrow_like, in_memory
@@ -24,7 +24,7 @@ __all__ = ["FittedModel", "LagCurve", "LagDirection", "Variograms", "variogram"]
 @dataclasses.dataclass(frozen=True, eq=False)
 class FittedModel(Same):
     """A ``model`` that was fitted: ``nugget`` + ``sill`` · s(h / ``range``). ``values`` are its values at the mean distances,
-    ``squares`` the weighted sum of squares that is left."""
+    ``squares`` the weighted sum of squares that is left. ``is_settled`` says that the values reach a sill within the lags."""
 
     model: str
     nugget: float
@@ -32,6 +32,7 @@ class FittedModel(Same):
     range: float
     practical_range: float
     squares: float
+    is_settled: bool
     values: np.ndarray
 
 
@@ -111,6 +112,14 @@ class Variograms(Same):
         ax.set(xlabel="distance", ylabel="semivariance", xlim=(0, None))
         ax.legend()
         return ax
+
+
+def _finite(value: Any, name: str) -> float:
+    """A number that JSON can hold."""
+    one = number(value, name)
+    if not np.isfinite(one):
+        raise RequestError(f"{name}: expected a finite number, got {one}")
+    return one
 
 
 def _words(value: str | Sequence[str]) -> list[str]:
@@ -217,13 +226,13 @@ def variogram(
         "columns": chosen,
         "value": names,
         "lags": operator.index(lags),
-        "max": None if max is None else number(max, "max"),
-        "edges": None if edges is None else [number(edge, "edges") for edge in edges],
+        "max": None if max is None else _finite(max, "max"),
+        "edges": None if edges is None else [_finite(edge, "edges") for edge in edges],
         "estimator": _words(estimator),
-        "azimuth": [number(angle, "azimuth") for angle in angles],  # type: ignore[union-attr]
-        "dip": number(dip, "dip"),
-        "tolerance": number(tolerance, "tolerance"),
-        "bandwidth": None if bandwidth is None else number(bandwidth, "bandwidth"),
+        "azimuth": [_finite(angle, "azimuth") for angle in angles],  # type: ignore[union-attr]
+        "dip": _finite(dip, "dip"),
+        "tolerance": _finite(tolerance, "tolerance"),
+        "bandwidth": None if bandwidth is None else _finite(bandwidth, "bandwidth"),
         "models": _words(models),
         "fit_weights": fit_weights,
         "nan": nan,

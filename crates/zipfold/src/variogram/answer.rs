@@ -166,7 +166,9 @@ impl Variogram {
         for azimuth in self.directions() {
             let sums = self.summed(&places, &edges, azimuth, options)?;
             pairs += sums.visited;
-            directions.push(self.direction(azimuth, sums, &wanted)?);
+            let direction = self.direction(azimuth, sums, &wanted)?;
+            warn(&direction, options);
+            directions.push(direction);
         }
         Ok(Variograms {
             rule: self.rule(&places),
@@ -236,6 +238,19 @@ impl Variogram {
             rule += &format!("; {} rows left out", places.left_out);
         }
         rule
+    }
+}
+
+/// Tells models whose range is at the end of the search.
+fn warn(direction: &Direction, options: &Options<'_>) {
+    for curve in &direction.curves {
+        for fit in curve.models.iter().filter(|fit| !fit.is_settled) {
+            options.warnings.add(format!(
+                "{}: the values reach no sill within the lags, so the range and the sill of the {} model are lower ends",
+                curve.name,
+                fit.model.name()
+            ));
+        }
     }
 }
 

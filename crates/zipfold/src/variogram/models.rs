@@ -55,6 +55,9 @@ pub struct FittedModel {
     pub practical_range: f64,
     /// The weighted sum of squares that is left.
     pub squares: f64,
+    /// Whether the range is below the end of the search; otherwise the values have not reached a
+    /// sill within the lags.
+    pub is_settled: bool,
     /// By lag, the model at the mean distance; NaN without pairs.
     pub values: Vec<f64>,
 }
@@ -172,6 +175,7 @@ impl Fitted<'_> {
             range,
             practical_range: range * model.practical(),
             squares: linear.squares,
+            is_settled: best < PLACES,
             values: self.distances.iter().map(at).collect(),
         })
     }
@@ -270,7 +274,7 @@ mod tests {
                 let near = |a: f64, b: f64, unit: f64| (a - b).abs() <= 1e-5 * unit;
                 assert!(near(fit.range, range, range), "{fit:?}");
                 assert!(near(fit.nugget, nugget, sill), "{fit:?}");
-                assert!(near(fit.sill, sill, sill), "{fit:?}");
+                assert!(near(fit.sill, sill, sill) && fit.is_settled, "{fit:?}");
             }
         }
     }
@@ -280,6 +284,8 @@ mod tests {
         for model in ALL {
             let falling = fitted(&[9.0, 7.0, 5.0, 3.0, 1.0], false, model);
             assert!(falling.nugget >= 0.0 && falling.sill >= 0.0, "{falling:?}");
+            let rising: Vec<f64> = (0..9).map(|k| 0.4 + f64::from(k)).collect();
+            assert!(!fitted(&rising, false, VariogramModel::Spherical).is_settled);
             let level = fitted(&[2.0; 6], false, model);
             assert!(level.squares < 1e-20, "{level:?}");
             let cross = fitted(&[-1.0, -2.0, -2.9, -3.0, -3.0], true, model);
