@@ -107,6 +107,18 @@ impl LagEstimator {
 /// Edges that a question may have, at most.
 const MOST_LAGS: usize = 1_000_000;
 
+/// Refuses a list that names something twice: its columns would have one name.
+fn once<T: PartialEq>(all: &[T], option: Opt) -> Result<()> {
+    match (1..all.len()).find(|at| all[..*at].contains(&all[*at])) {
+        None => Ok(()),
+        Some(at) => {
+            let what = format!("expected each of these once, got number {at} (from 0) again");
+            let e = Error::request(what).at_place(option);
+            Err(e.remedy("leave it out"))
+        }
+    }
+}
+
 impl Variogram {
     /// Matheron's variogram of the values of `data` over 15 lags.
     pub fn new<S: Into<String>>(
@@ -148,6 +160,9 @@ impl Variogram {
             let e = Error::request("expected an estimator, got none").at_place(Opt::Estimator);
             return Err(e.remedy(Opt::Estimator.to("matheron")));
         }
+        once(&self.estimator, Opt::Estimator)?;
+        once(&self.models, Opt::Models)?;
+        once(&self.azimuth, Opt::Azimuth)?;
         self.check_lags()?;
         self.check_direction()
     }

@@ -87,6 +87,10 @@ impl Variogram {
     /// Positions and values of a table.
     pub(super) fn places(&self, side: &SideTable, budget: &Budget) -> Result<ValuedPlaces> {
         let names = position_columns(side, self.columns.as_deref(), &self.value)?;
+        // Columns, and the same without their means or as attributes, until the table is made.
+        let columns = 2 * (names.len() + self.value.len()) as u64;
+        let bytes = (side.rows() as u64).saturating_mul(columns * 8);
+        let _held = budget.reserve(bytes, "the columns of places")?;
         let read = |name: &String| numbers(side, name, Opt::Columns);
         let mut positions = names.iter().map(read).collect::<Result<Vec<_>>>()?;
         let read = |name: &String| numbers(side, name, Opt::Value);
