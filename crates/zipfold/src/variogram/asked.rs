@@ -205,7 +205,7 @@ impl Variogram {
             let e = Error::request(what).at_place(Opt::Tolerance);
             return Err(e.remedy(Opt::Tolerance.to(tolerance())));
         }
-        let odd = self.bandwidth.filter(|b| !(*b > 0.0));
+        let odd = self.bandwidth.filter(|b| b.is_nan() || *b <= 0.0);
         if let Some(bandwidth) = odd {
             let what = format!("expected a bandwidth above 0, got {bandwidth}");
             let e = Error::request(what).at_place(Opt::Bandwidth);
