@@ -96,6 +96,16 @@ pub mod variogram {
     pub use crate::variogram::*;
 }
 
+/// Correlograms of spike trains.
+pub mod correlogram {
+    pub use crate::correlogram::*;
+}
+
+/// Patterns of points: Ripley's functions, co-occurrence of kinds.
+pub mod pattern {
+    pub use crate::pattern::*;
+}
+
 /// Joins of tables by name.
 pub mod tables {
     pub use crate::tables::*;

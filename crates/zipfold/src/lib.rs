@@ -21,6 +21,7 @@ mod branch;
 mod checkpoint;
 mod closure;
 mod contract;
+mod correlogram;
 mod crossmatch;
 mod destination;
 mod device;
@@ -37,6 +38,7 @@ mod options;
 mod outcome;
 mod paircount;
 mod partial;
+mod pattern;
 #[cfg(feature = "plot")]
 mod picture;
 mod places;
