@@ -11,6 +11,7 @@ mod lent;
 mod network;
 mod options;
 mod paircount;
+mod patterns;
 mod product;
 mod rdf;
 mod results;
@@ -63,6 +64,12 @@ fn jobs_of_a_field(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(network::explain_network, module)?)?;
     module.add_function(wrap_pyfunction!(variogram::variogram, module)?)?;
     module.add_function(wrap_pyfunction!(variogram::explain_variogram, module)?)?;
+    module.add_function(wrap_pyfunction!(patterns::ripley, module)?)?;
+    module.add_function(wrap_pyfunction!(patterns::explain_ripley, module)?)?;
+    module.add_function(wrap_pyfunction!(patterns::cooccurrence, module)?)?;
+    module.add_function(wrap_pyfunction!(patterns::explain_cooccurrence, module)?)?;
+    module.add_function(wrap_pyfunction!(patterns::correlogram, module)?)?;
+    module.add_function(wrap_pyfunction!(patterns::explain_correlogram, module)?)?;
     module.add_function(wrap_pyfunction!(rdf::rdf, module)?)?;
     module.add_function(wrap_pyfunction!(rdf::explain_rdf, module)?)?;
     Ok(())

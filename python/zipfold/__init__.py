@@ -2,7 +2,8 @@
 
 ``cdist`` and ``pdist`` are SciPy's; ``pairwise_*``, ``NearestNeighbors`` and ``KernelDensity`` scikit-learn's;
 ``pair_histogram``, ``similarity_join``, ``knn``, ``join``, ``corr``, ``rdf``, ``paircount``,
-``crossmatch``, ``silhouette``, ``variogram``, ``network`` and ``infer`` answer one question each;
+``crossmatch``, ``silhouette``, ``variogram``, ``ripley``, ``cooccurrence``,
+``correlogram``, ``network`` and ``infer`` answer one question each;
 ``pairs`` asks any other.
 """
 
@@ -36,6 +37,7 @@ from .pairwise import (
     pairwise_distances_chunked,
     pairwise_kernels,
 )
+from .patterns import Correlograms, Occurrences, RipleyCurve, RipleyFunctions, cooccurrence, correlogram, ripley
 from .rdf import Curve, Factor, Radial, Scattering, rdf
 from .results import Histogram, Marginals, Matches, Neighbours, Plan, Tally
 from .settings import Device, Settings, devices, settings, using
@@ -55,6 +57,7 @@ _ESTIMATORS = {"KernelDensity": "density", "KNeighborsTransformer": "neighbors",
 __all__ = [
     "ArrayTypeError",
     "AssociationNetwork",
+    "Correlograms",
     "Curve",
     "Device",
     "DeviceError",
@@ -75,6 +78,7 @@ __all__ = [
     "NearestNeighbors",
     "Neighbours",
     "Network",
+    "Occurrences",
     "Outcome",
     "PairCounts",
     "Pairs",
@@ -82,6 +86,8 @@ __all__ = [
     "Radial",
     "RequestError",
     "ResourceError",
+    "RipleyCurve",
+    "RipleyFunctions",
     "Scattering",
     "Settings",
     "Silhouettes",
@@ -94,7 +100,9 @@ __all__ = [
     "__version__",
     "attach",
     "cdist",
+    "cooccurrence",
     "corr",
+    "correlogram",
     "crossmatch",
     "devices",
     "fold",
@@ -115,6 +123,7 @@ __all__ = [
     "pdist",
     "popcount",
     "rdf",
+    "ripley",
     "settings",
     "silhouette",
     "similarity_join",

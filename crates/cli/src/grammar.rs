@@ -22,6 +22,9 @@ const GROUPS: &[(&str, &[&str])] = &[
             "crossmatch",
             "silhouette",
             "variogram",
+            "ripley",
+            "cooccurrence",
+            "correlogram",
             "network",
         ],
     ),
@@ -178,6 +181,33 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
                 "zipfold variogram soil.csv --xy x,y --value zinc,lead --azimuth 0,45,90,135 -o directions.csv",
             ),
         ],
+    ),
+    (
+        "ripley",
+        &[
+            (
+                "K, L and g of points in a square, with an envelope of 99 simulations and a picture",
+                "zipfold ripley trees.csv --xy x,y --window 0,100,0,100 --simulations 99 --seed 1 -o k.csv --plot l.svg",
+            ),
+            (
+                "From each kind of cell to each other one, with Ripley's isotropic correction",
+                "zipfold ripley cells.csv --by kind --correction isotropic --max 200 -o kinds.parquet",
+            ),
+        ],
+    ),
+    (
+        "cooccurrence",
+        &[(
+            "Which kinds of cells occur together, in 50 intervals of distance",
+            "zipfold cooccurrence cells.csv --labels kind --xy x,y --max 500 -o ratios.parquet --plot ratios.svg",
+        )],
+    ),
+    (
+        "correlogram",
+        &[(
+            "Auto and cross correlograms of all units within 50 ms, in spikes per second",
+            "zipfold correlogram spikes.csv --time time --units unit --max 0.05 --bins 101 --normalise rate -o correlograms.npz --plot correlograms.svg",
+        )],
     ),
     (
         "paircount",
