@@ -11,12 +11,14 @@ mod lent;
 mod network;
 mod options;
 mod paircount;
+mod patterns;
 mod product;
 mod rdf;
 mod results;
 mod run;
 mod store;
 mod tables;
+mod variogram;
 mod watch;
 
 use pyo3::prelude::*;
@@ -60,6 +62,14 @@ fn jobs_of_a_field(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(tables::explain_silhouette, module)?)?;
     module.add_function(wrap_pyfunction!(network::network, module)?)?;
     module.add_function(wrap_pyfunction!(network::explain_network, module)?)?;
+    module.add_function(wrap_pyfunction!(variogram::variogram, module)?)?;
+    module.add_function(wrap_pyfunction!(variogram::explain_variogram, module)?)?;
+    module.add_function(wrap_pyfunction!(patterns::ripley, module)?)?;
+    module.add_function(wrap_pyfunction!(patterns::explain_ripley, module)?)?;
+    module.add_function(wrap_pyfunction!(patterns::cooccurrence, module)?)?;
+    module.add_function(wrap_pyfunction!(patterns::explain_cooccurrence, module)?)?;
+    module.add_function(wrap_pyfunction!(patterns::correlogram, module)?)?;
+    module.add_function(wrap_pyfunction!(patterns::explain_correlogram, module)?)?;
     module.add_function(wrap_pyfunction!(rdf::rdf, module)?)?;
     module.add_function(wrap_pyfunction!(rdf::explain_rdf, module)?)?;
     Ok(())

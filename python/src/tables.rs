@@ -18,7 +18,7 @@ use zipfold::{Budget, Error, Message, Options, Result, Table};
 type Text<'py> = (String, PyReadonlyArray1<'py, f64>, Vec<String>);
 /// A table in memory: its numbers and their names, its columns of text, and the names of columns
 /// that only an output has.
-type InMemory<'py> = (Bound<'py, PyAny>, Vec<String>, Vec<Text<'py>>, Vec<String>);
+pub(crate) type InMemory<'py> = (Bound<'py, PyAny>, Vec<String>, Vec<Text<'py>>, Vec<String>);
 
 /// A question about two tables, or about one and itself.
 trait OfTables: Sized + Send + Sync {
@@ -107,7 +107,7 @@ impl OfTables for CrossMatch {
 }
 
 /// Tables in memory; none for one that is a file.
-fn known(tables: &[Option<InMemory<'_>>]) -> PyResult<Vec<Option<Table>>> {
+pub(crate) fn known(tables: &[Option<InMemory<'_>>]) -> PyResult<Vec<Option<Table>>> {
     let one = |(array, names, texts, others): &InMemory<'_>| {
         let table = crate::array::table(array)?;
         let rows = table.rows();

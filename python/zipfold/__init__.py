@@ -2,7 +2,8 @@
 
 ``cdist`` and ``pdist`` are SciPy's; ``pairwise_*``, ``NearestNeighbors`` and ``KernelDensity`` scikit-learn's;
 ``pair_histogram``, ``similarity_join``, ``knn``, ``join``, ``corr``, ``rdf``, ``paircount``,
-``crossmatch``, ``silhouette``, ``network`` and ``infer`` answer one question each;
+``crossmatch``, ``silhouette``, ``variogram``, ``ripley``, ``cooccurrence``,
+``correlogram``, ``network`` and ``infer`` answer one question each;
 ``pairs`` asks any other.
 """
 
@@ -36,6 +37,7 @@ from .pairwise import (
     pairwise_distances_chunked,
     pairwise_kernels,
 )
+from .patterns import Correlograms, Occurrences, RipleyCurve, RipleyFunctions, cooccurrence, correlogram, ripley
 from .rdf import Curve, Factor, Radial, Scattering, rdf
 from .results import Histogram, Marginals, Matches, Neighbours, Plan, Tally
 from .settings import Device, Settings, devices, settings, using
@@ -43,6 +45,7 @@ from .shares import Job, attach, submit
 from .statistics import corr, knn, pair_histogram, similarity_join
 from .tables import join
 from .trace import popcount, trace, tuple_of, where
+from .variogram import FittedModel, LagCurve, LagDirection, Variograms, variogram
 
 if typing.TYPE_CHECKING:
     from .density import KernelDensity
@@ -54,10 +57,12 @@ _ESTIMATORS = {"KernelDensity": "density", "KNeighborsTransformer": "neighbors",
 __all__ = [
     "ArrayTypeError",
     "AssociationNetwork",
+    "Correlograms",
     "Curve",
     "Device",
     "DeviceError",
     "Factor",
+    "FittedModel",
     "Fold",
     "Histogram",
     "InputError",
@@ -66,11 +71,14 @@ __all__ = [
     "Job",
     "KNeighborsTransformer",
     "KernelDensity",
+    "LagCurve",
+    "LagDirection",
     "Marginals",
     "Matches",
     "NearestNeighbors",
     "Neighbours",
     "Network",
+    "Occurrences",
     "Outcome",
     "PairCounts",
     "Pairs",
@@ -78,18 +86,23 @@ __all__ = [
     "Radial",
     "RequestError",
     "ResourceError",
+    "RipleyCurve",
+    "RipleyFunctions",
     "Scattering",
     "Settings",
     "Silhouettes",
     "Tally",
     "Term",
     "TraceError",
+    "Variograms",
     "ZipfoldError",
     "ZipfoldWarning",
     "__version__",
     "attach",
     "cdist",
+    "cooccurrence",
     "corr",
+    "correlogram",
     "crossmatch",
     "devices",
     "fold",
@@ -110,6 +123,7 @@ __all__ = [
     "pdist",
     "popcount",
     "rdf",
+    "ripley",
     "settings",
     "silhouette",
     "similarity_join",
@@ -118,6 +132,7 @@ __all__ = [
     "trace",
     "tuple_of",
     "using",
+    "variogram",
     "where",
 ]
 

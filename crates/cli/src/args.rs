@@ -1,10 +1,14 @@
 //! The grammar of the command.
 
+pub(crate) use crate::cooccurrence_args::CooccurrenceArgs;
+pub(crate) use crate::correlogram_args::CorrelogramArgs;
 pub(crate) use crate::crossmatch_args::CrossmatchArgs;
 pub(crate) use crate::network_args::NetworkArgs;
 pub(crate) use crate::paircount_args::PairCountArgs;
+pub(crate) use crate::ripley_args::RipleyArgs;
 pub(crate) use crate::silhouette_args::SilhouetteArgs;
 use crate::values::{OneOf, whole};
+pub(crate) use crate::variogram_args::VariogramArgs;
 use clap::{Args, Parser, Subcommand, ValueHint};
 use std::path::PathBuf;
 use zipfold::io::OutputOptions;
@@ -43,6 +47,14 @@ pub(crate) enum Verb {
     Crossmatch(CrossmatchArgs),
     /// Silhouettes of labelled rows
     Silhouette(SilhouetteArgs),
+    /// Variograms of values at places
+    Variogram(VariogramArgs),
+    /// Ripley's functions of points in a window
+    Ripley(RipleyArgs),
+    /// Which kinds of points occur together
+    Cooccurrence(CooccurrenceArgs),
+    /// Correlograms of spike trains
+    Correlogram(CorrelogramArgs),
     /// Networks of rows that go together: correlations, mutual information, their significance
     Network(NetworkArgs),
     /// Fold the results of shards, or of the shares of a store, into one
@@ -124,6 +136,14 @@ pub(crate) enum Explained {
     Crossmatch(CrossmatchArgs),
     /// Silhouettes of labelled rows
     Silhouette(SilhouetteArgs),
+    /// Variograms of values at places
+    Variogram(VariogramArgs),
+    /// Ripley's functions of points in a window
+    Ripley(RipleyArgs),
+    /// Which kinds of points occur together
+    Cooccurrence(CooccurrenceArgs),
+    /// Correlograms of spike trains
+    Correlogram(CorrelogramArgs),
     /// Networks of rows that go together: correlations, mutual information, their significance
     Network(NetworkArgs),
 }

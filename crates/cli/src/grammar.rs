@@ -16,7 +16,17 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Beyond one machine", &["plan", "work", "status"]),
     (
         "Jobs of a field",
-        &["rdf", "paircount", "crossmatch", "silhouette", "network"],
+        &[
+            "rdf",
+            "paircount",
+            "crossmatch",
+            "silhouette",
+            "variogram",
+            "ripley",
+            "cooccurrence",
+            "correlogram",
+            "network",
+        ],
     ),
     ("Graphical models", &["infer"]),
     ("Before a run", &["explain", "emit", "bench", "devices"]),
@@ -157,6 +167,46 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         &[(
             "The mean silhouette of each kind of row, and a row for each row",
             "zipfold silhouette cells.csv --labels kind --columns pc1,pc2,pc3 -o silhouettes.csv",
+        )],
+    ),
+    (
+        "variogram",
+        &[
+            (
+                "The variogram of a column with a fitted model, and a picture with the pairs of each lag",
+                "zipfold variogram soil.csv --xy x,y --value zinc --lags 20 --max 1500 --models spherical -o v.csv --plot v.svg",
+            ),
+            (
+                "Two columns and their cross-variogram, in four directions",
+                "zipfold variogram soil.csv --xy x,y --value zinc,lead --azimuth 0,45,90,135 -o directions.csv",
+            ),
+        ],
+    ),
+    (
+        "ripley",
+        &[
+            (
+                "K, L and g of points in a square, with an envelope of 99 simulations and a picture",
+                "zipfold ripley trees.csv --xy x,y --window 0,100,0,100 --simulations 99 --seed 1 -o k.csv --plot l.svg",
+            ),
+            (
+                "From each kind of cell to each other one, with Ripley's isotropic correction",
+                "zipfold ripley cells.csv --by kind --correction isotropic --max 200 -o kinds.parquet",
+            ),
+        ],
+    ),
+    (
+        "cooccurrence",
+        &[(
+            "Which kinds of cells occur together, in 50 intervals of distance",
+            "zipfold cooccurrence cells.csv --labels kind --xy x,y --max 500 -o ratios.parquet --plot ratios.svg",
+        )],
+    ),
+    (
+        "correlogram",
+        &[(
+            "Auto and cross correlograms of all units within 50 ms, in spikes per second",
+            "zipfold correlogram spikes.csv --time time --units unit --max 0.05 --bins 101 --normalise rate -o correlograms.npz --plot correlograms.svg",
         )],
     ),
     (

@@ -335,6 +335,26 @@ pub(crate) const WRITTEN: &[Written] = &[
         stream: "csv",
     },
     Written {
+        verb: "variogram",
+        suffixes: destination::LISTS,
+        stream: "csv",
+    },
+    Written {
+        verb: "ripley",
+        suffixes: destination::LISTS,
+        stream: "csv",
+    },
+    Written {
+        verb: "cooccurrence",
+        suffixes: destination::LISTS,
+        stream: "csv",
+    },
+    Written {
+        verb: "correlogram",
+        suffixes: destination::LISTS,
+        stream: "csv",
+    },
+    Written {
         verb: "network",
         suffixes: zipfold::internals::association::EDGES,
         stream: "csv",
@@ -386,7 +406,7 @@ fn formats_text() -> String {
     let nets: Vec<Vec<String>> = NETWORKS.iter().map(|(s, about)| line((s, about))).collect();
     let writes = writes();
     format!(
-        "Tables (dist, knn, top, hist, reduce, join, paircount, crossmatch, silhouette, network; also as standard input, -):\n{}\n  .gz or .xz may follow the suffix of text\n\n\
+        "Tables (dist, knn, top, hist, reduce, join, paircount, crossmatch, silhouette, variogram, ripley, cooccurrence, correlogram, network; also as standard input, -):\n{}\n  .gz or .xz may follow the suffix of text\n\n\
          Trajectories (rdf):\n{}\n  .gz or .xz may follow the suffix of text\n\n\
          Networks (infer):\n{}\n  .gz or .xz may follow\n\nWritten:\n{}",
         columns(&told),

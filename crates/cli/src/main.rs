@@ -6,6 +6,10 @@ mod args;
 mod bench;
 mod commands;
 mod console;
+mod cooccurrence;
+mod cooccurrence_args;
+mod correlogram;
+mod correlogram_args;
 mod crossmatch;
 mod crossmatch_args;
 mod described;
@@ -32,6 +36,8 @@ mod quote;
 mod rdf;
 mod report;
 mod result_files;
+mod ripley;
+mod ripley_args;
 mod shares;
 mod silhouette;
 mod silhouette_args;
@@ -41,6 +47,8 @@ mod sum_product;
 mod target;
 mod terminal;
 mod values;
+mod variogram;
+mod variogram_args;
 
 use args::{Cli, Explained, Question, RunArgs, Verb};
 use clap::FromArgMatches;
@@ -109,6 +117,10 @@ fn dispatch(verb: &Verb) -> Result<()> {
         Verb::Paircount(a) => paircount::run(a),
         Verb::Crossmatch(a) => crossmatch::run(a),
         Verb::Silhouette(a) => silhouette::run(a),
+        Verb::Variogram(a) => variogram::run(a),
+        Verb::Ripley(a) => ripley::run(a),
+        Verb::Cooccurrence(a) => cooccurrence::run(a),
+        Verb::Correlogram(a) => correlogram::run(a),
         Verb::Network(a) => network::run(a),
         Verb::Merge(a) => merge(a),
         Verb::Plan(a) => shares::plan(a),
@@ -125,13 +137,16 @@ fn dispatch(verb: &Verb) -> Result<()> {
         Verb::Settings(asked) => lists::settings(asked),
         Verb::Formats { json } => lists::formats(*json),
         Verb::Devices { json } => console::devices(*json),
-        Verb::Completions { shell } => {
-            let mut script = Vec::new();
-            clap_complete::generate(*shell, &mut grammar::grammar(), "zipfold", &mut script);
-            terminal::print(&String::from_utf8_lossy(&script))
-        }
+        Verb::Completions { shell } => completions(*shell),
         Verb::Man { folder } => manual(folder),
     }
+}
+
+/// Prints the completions for a shell.
+fn completions(shell: clap_complete::Shell) -> Result<()> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut grammar::grammar(), "zipfold", &mut script);
+    terminal::print(&String::from_utf8_lossy(&script))
 }
 
 /// Says how a question would be answered.
@@ -142,6 +157,10 @@ fn explain(what: &Explained, verbose: bool) -> Result<()> {
         Explained::Paircount(a) => paircount::explain(a),
         Explained::Crossmatch(a) => crossmatch::explain(a),
         Explained::Silhouette(a) => silhouette::explain(a),
+        Explained::Variogram(a) => variogram::explain(a),
+        Explained::Ripley(a) => ripley::explain(a),
+        Explained::Cooccurrence(a) => cooccurrence::explain(a),
+        Explained::Correlogram(a) => correlogram::explain(a),
         Explained::Network(a) => network::explain(a),
         Explained::Ask(Question::Join(a)) if join::is_by_name(a) => join::explain(a),
         Explained::Ask(what) => {

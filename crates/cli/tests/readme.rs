@@ -70,6 +70,10 @@ fn every_verb_is_shown() {
         "paircount",
         "crossmatch",
         "silhouette",
+        "variogram",
+        "ripley",
+        "cooccurrence",
+        "correlogram",
         "network",
         "merge",
         "infer",
@@ -299,7 +303,11 @@ fn numbers(folder: &Path, command: &str, out: &str) {
         "near-airports.csv" => {
             near_airports(&data("airports.csv"), &rows(&file("near-airports.csv")))
         }
+        "ripley.csv" => ripley(&data("airports.csv"), &rows(&file("ripley.csv"))),
+        "occurrence.csv" => occurrence(&data("flights.csv"), &rows(&file("occurrence.csv"))),
+        "departures.csv" => departures(&data("flights.csv"), &rows(&file("departures.csv"))),
         "silhouettes.csv" => silhouettes(&data("wine.csv"), &rows(&file("silhouettes.csv"))),
+        "altitudes.csv" => altitudes(&data("airports.csv"), &rows(&file("altitudes.csv"))),
         "late-by.csv" => late_by_airport(&data("flights.csv"), &rows(&file("late-by.csv"))),
         "variogram.csv" => variogram(&data("airports.csv"), &rows(&file("variogram.csv"))),
         "radial.csv" => radial(&folder.join("data/water.xyz"), &file("radial.csv")),
@@ -401,6 +409,89 @@ fn near_airports(airports: &[Vec<f64>], got: &[Vec<f64>]) {
     }
 }
 
+/// Ripley's K of airports with the translation correction, by a double loop.
+fn ripley(airports: &[Vec<f64>], got: &[Vec<f64>]) {
+    let places: Vec<[f64; 2]> = airports.iter().map(|a| [a[1], a[0]]).collect();
+    let sides = [0, 1].map(|axis| {
+        let all = places.iter().map(|place| place[axis]);
+        all.clone().fold(f64::MIN, f64::max) - all.fold(f64::MAX, f64::min)
+    });
+    let area = sides[0] * sides[1];
+    let mut sums = [0.0; 40];
+    for (i, a) in places.iter().enumerate() {
+        for b in places.iter().take(i) {
+            let gaps = [0, 1].map(|axis| (a[axis] - b[axis]).abs());
+            let r = euclidean(a, b);
+            let shared = (sides[0] - gaps[0]) * (sides[1] - gaps[1]);
+            for (bin, row) in got.iter().enumerate().filter(|(_, row)| r < row[1]) {
+                assert!(row[1] > row[0]);
+                sums[bin] += 2.0 * area / shared;
+            }
+        }
+    }
+    assert_eq!(got.len(), 40);
+    let pairs = (places.len() * (places.len() - 1)) as f64;
+    for (row, sum) in got.iter().zip(sums) {
+        near(row[3], area * sum / pairs, "K of airports");
+        assert!(row[3] > row[8], "{row:?} is within the envelope");
+    }
+}
+
+/// Which airports have departures near each other, by a double loop.
+fn occurrence(flights: &[Vec<f64>], got: &[Vec<f64>]) {
+    assert_eq!(got.len(), 9 * 24);
+    for row in got.iter().step_by(5) {
+        let mut counts = [[0.0; 3]; 3];
+        for (i, a) in flights.iter().enumerate() {
+            for (j, b) in flights.iter().enumerate() {
+                let apart = (a[0] - b[0]).abs();
+                if i != j && apart >= row[2] && apart < row[3] {
+                    counts[a[1] as usize - 1][b[1] as usize - 1] += 1.0;
+                }
+            }
+        }
+        let [a, b] = [row[0] as usize - 1, row[1] as usize - 1];
+        let of = |kind: usize| counts[kind].iter().sum::<f64>();
+        let all = of(0) + of(1) + of(2);
+        assert_eq!(row[4], counts[a][b]);
+        near(
+            row[5],
+            counts[a][b] / of(a) / (of(b) / all),
+            "a ratio of departures",
+        );
+    }
+}
+
+/// Departures around departures by a double loop.
+fn departures(flights: &[Vec<f64>], got: &[Vec<f64>]) {
+    assert_eq!(got.len(), 9 * 73);
+    let all: f64 = got.iter().map(|row| row[4]).sum();
+    let mut pairs = 0.0;
+    for (i, a) in flights.iter().enumerate() {
+        for (j, b) in flights.iter().enumerate() {
+            let lag = b[0] - a[0];
+            pairs += f64::from(u8::from(i != j && (-3.0416667..3.0416667).contains(&lag)));
+        }
+    }
+    assert_eq!(all, pairs);
+    for row in got.iter().step_by(7) {
+        let (mut count, mut spikes) = (0.0, 0.0);
+        for (i, a) in flights.iter().enumerate().filter(|(_, a)| a[1] == row[0]) {
+            spikes += 1.0;
+            for (j, b) in flights.iter().enumerate().filter(|(_, b)| b[1] == row[1]) {
+                let lag = b[0] - a[0];
+                count += f64::from(u8::from(i != j && lag >= row[2] && lag < row[3]));
+            }
+        }
+        assert_eq!(row[4], count);
+        near(
+            row[5],
+            count / spikes / (row[3] - row[2]),
+            "a rate of departures",
+        );
+    }
+}
+
 /// Silhouettes of wines by a double loop.
 fn silhouettes(wines: &[Vec<f64>], got: &[Vec<f64>]) {
     let points: Vec<Vec<f64>> = wines.iter().map(|w| vec![w[0], w[6], w[10]]).collect();
@@ -416,6 +507,36 @@ fn silhouettes(wines: &[Vec<f64>], got: &[Vec<f64>]) {
         let (a, b) = (mean(class), others.map(mean).fold(f64::MAX, f64::min));
         assert_eq!(got[0], class);
         near(got[1], (b - a) / a.max(b), "the silhouette of a wine");
+    }
+}
+
+/// The variogram of altitudes on a map by a double loop.
+fn altitudes(airports: &[Vec<f64>], got: &[Vec<f64>]) {
+    assert_eq!(got.len(), 20);
+    let (mut counts, mut sums) = ([0.0; 20], [[0.0; 2]; 20]);
+    for (i, a) in airports.iter().enumerate() {
+        for b in &airports[i + 1..] {
+            let h = euclidean(&a[..2], &b[..2]);
+            let lag = (0..20).find(|k| h < got[*k][1]);
+            if let Some(lag) = lag.or((h == 6.0).then_some(19)) {
+                counts[lag] += 1.0;
+                sums[lag][0] += h;
+                sums[lag][1] += (a[2] - b[2]).powi(2) / 2.0;
+            }
+        }
+    }
+    for (lag, got) in got.iter().enumerate() {
+        assert_eq!(got[2], counts[lag]);
+        near(
+            got[3],
+            sums[lag][0] / counts[lag],
+            "the mean distance of a lag",
+        );
+        near(
+            got[4],
+            sums[lag][1] / counts[lag],
+            "the variogram of altitudes",
+        );
     }
 }
 

@@ -108,13 +108,26 @@ opts! {
     Weights = "weights", "The weights of rows.";
     Where = "where", "The condition of a join.";
     Within = "within", "The condition on the keys of a pair.";
+    Azimuth = "azimuth", "Directions of pairs.";
+    Bandwidth = "bandwidth", "The largest distance of a pair from the line of a direction.";
+    Correction = "correction", "How the edge of a window is accounted for.";
     Find = "find", "Which rows of a catalogue are matched.";
     Kind = "join_kind", "What becomes of the matches of a join.";
     Labels = "labels", "The column of the labels of rows.";
+    Lags = "lags", "The number of lags of a variogram.";
+    Max = "max", "The largest distance of pairs.";
+    Models = "models", "Models that are fitted to a variogram.";
     Nearest = "nearest", "How many nearest rows are matched.";
     On = "on", "The columns whose values are equal.";
     Radius = "radius", "The largest separation of a match.";
+    Seed = "seed", "The seed of simulations.";
+    Simulations = "simulations", "The number of simulations.";
     Ties = "ties", "What happens to rows as near as the last.";
+    Time = "time", "The column of times.";
+    Tolerance = "tolerance", "The largest angle between a pair and a direction.";
+    Units = "units", "The column of the units of spikes.";
+    Value = "value", "The column of values.";
+    Window = "window", "The box that points are observed in.";
     WithinDistance = "within_distance", "The largest value of a nearest row.";
 }
 

@@ -91,6 +91,21 @@ pub mod silhouette {
     pub use crate::silhouette::*;
 }
 
+/// Variograms of values at places.
+pub mod variogram {
+    pub use crate::variogram::*;
+}
+
+/// Correlograms of spike trains.
+pub mod correlogram {
+    pub use crate::correlogram::*;
+}
+
+/// Patterns of points: Ripley's functions, co-occurrence of kinds.
+pub mod pattern {
+    pub use crate::pattern::*;
+}
+
 /// Joins of tables by name.
 pub mod tables {
     pub use crate::tables::*;

@@ -2,14 +2,18 @@
 //! points.
 
 mod correlation;
+mod curves;
 mod degrees;
 mod network;
 mod page;
+mod panels;
 mod radial;
 
 pub use correlation::{ErrorCurve, correlation_svg, covariance_svg};
+pub use curves::{Bars, CurveStyle, Curves, DrawnCurve, curves_svg};
 pub use degrees::degrees_svg;
 pub use network::{marginals_svg, profile_svg};
+pub use panels::{MOST_PANELS, Panel, Series, panels_svg};
 pub use radial::{radial_svg, scattering_svg};
 
 use crate::outcome::Outcome;

@@ -7,10 +7,11 @@
 //! s = (b - a) / max(a, b)                  0 for the only row of a group
 //! ```
 
+use crate::marked::{Labelled, labelled};
 use crate::options::Options;
 use crate::query::Query;
 use crate::saved;
-use crate::tables::{Arranged, ColumnPlace, KEY, SideTable, naming};
+use crate::tables::{Arranged, KEY, SideTable, naming};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use zipfold_core::fold::rows::ReduceAxis;
@@ -181,20 +182,7 @@ impl Silhouette {
             options,
             "one run of the whole question, with more threads or a device",
         )?;
-        let place = side.column(&self.labels, Opt::Labels)?;
-        let missing = |row: usize| {
-            let what = format!("expected a label, got none in row {row} (from 0)");
-            let e = Error::input(what).at_place(side.name.clone());
-            e.remedy("leave the row out, or give it a label")
-        };
-        let (groups, codes) = match place {
-            ColumnPlace::Word(at) => of_words(&side.words[at]),
-            ColumnPlace::Number(at) => {
-                let value = |row: usize| side.table.get(row, at) + 0.0;
-                of_numbers(&(0..side.rows()).map(value).collect::<Vec<f64>>())
-            }
-        }
-        .map_err(missing)?;
+        let (groups, codes) = labelled(side, &self.labels, Opt::Labels)?;
         let most = side.rows().saturating_sub(1);
         if groups.len() < 2 || groups.len() > most {
             let what = format!("expected 2 to {most} labels, got {}", groups.len());
@@ -245,36 +233,6 @@ impl Silhouette {
         let weights = vec![None];
         Ok((problem, Data { weights, ..data }))
     }
-}
-
-/// Labels in ascending order, and the number of that of each row.
-type Labelled = (Vec<String>, Vec<u32>);
-
-/// Labels that are words; the row without one where there is such.
-fn of_words(words: &Words) -> std::result::Result<Labelled, usize> {
-    let all: Vec<&str> = (0..words.rows()).map(|row| words.get(row)).collect();
-    if let Some(row) = all.iter().position(|word| word.is_empty()) {
-        return Err(row);
-    }
-    let mut known = all.clone();
-    known.sort_unstable();
-    known.dedup();
-    let code = |word: &&str| known.partition_point(|k| k < word) as u32;
-    let codes = all.iter().map(code).collect();
-    Ok((known.into_iter().map(String::from).collect(), codes))
-}
-
-/// Labels that are numbers; the row without one where there is such.
-fn of_numbers(all: &[f64]) -> std::result::Result<Labelled, usize> {
-    if let Some(row) = all.iter().position(|v| v.is_nan()) {
-        return Err(row);
-    }
-    let mut known = all.to_vec();
-    known.sort_unstable_by(f64::total_cmp);
-    known.dedup();
-    let code = |v: &f64| known.partition_point(|k| k < v) as u32;
-    let codes = all.iter().map(code).collect();
-    Ok((known.iter().map(f64::to_string).collect(), codes))
 }
 
 /// The second stage: from sums by row and group to silhouettes.

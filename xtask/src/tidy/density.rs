@@ -20,7 +20,7 @@ const PARAMETERS: usize = 6;
 /// By crate: functions of too many tokens, too deep and of too many parameters, and the tokens that
 /// nine in ten stay within, in whole tens.
 const LEFT: &[(&str, [usize; 4])] = &[
-    ("crates/cli", [0, 0, 0, 300]),
+    ("crates/cli", [0, 0, 0, 290]),
     ("crates/core", [0, 0, 0, 250]),
     ("crates/cpu", [0, 0, 0, 330]),
     ("crates/gpu", [0, 0, 0, 310]),

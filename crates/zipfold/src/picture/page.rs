@@ -67,3 +67,21 @@ pub(super) fn drawn(size: (u32, u32), draw: impl FnOnce(&SvgArea<'_>) -> Drawn) 
     page(&mut text).map_err(|e| Error::internal(format!("the picture cannot be drawn: {e}")))?;
     Ok(text)
 }
+
+/// As [`drawn`], with colours for light and dark surroundings: viewers take those of their own theme.
+///
+/// # Errors
+/// Those of [`drawn`].
+pub(super) fn themed(size: (u32, u32), draw: impl FnOnce(&SvgArea<'_>) -> Drawn) -> Result<String> {
+    let text = drawn(size, draw)?;
+    let start = text.find("<rect").unwrap_or(text.len());
+    let (head, body) = text.split_at(start);
+    Ok(format!("{head}<style>{DARK}</style>\n{body}"))
+}
+
+/// Colours of dark surroundings for what is white, black or dark on a light page.
+const DARK: &str = "@media (prefers-color-scheme: dark) { \
+    [fill=\"#FFFFFF\"] { fill: #16181c } [stroke=\"#FFFFFF\"] { stroke: #16181c } \
+    [fill=\"#000000\"] { fill: #e8e8e8 } [stroke=\"#000000\"] { stroke: #e8e8e8 } \
+    [fill=\"#0072B2\"] { fill: #4aa8e0 } [stroke=\"#0072B2\"] { stroke: #4aa8e0 } \
+    [fill=\"#5A5A5A\"] { fill: #b0b0b0 } [stroke=\"#5A5A5A\"] { stroke: #b0b0b0 } }";

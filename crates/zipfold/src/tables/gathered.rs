@@ -199,6 +199,19 @@ impl JoinedRows {
     pub fn names(&self) -> Vec<&str> {
         self.columns.iter().map(|c| c.name.as_str()).collect()
     }
+    /// Writes the rows in memory to `path`, with numbers of words where the format holds no words.
+    ///
+    /// # Errors
+    /// Those of [`JoinedRows::write`].
+    pub(crate) fn write_numbered(mut self, path: &str, how: OutputOptions) -> Result<()> {
+        let columns = self.columns.iter_mut().filter(|_| path.ends_with(".npz"));
+        for column in columns {
+            if let Cells::Words(_, rows) = &column.cells {
+                column.cells = Cells::Whole(rows.iter().map(|row| *row as f64).collect());
+            }
+        }
+        self.write(path, how)
+    }
     /// Writes the rows in memory to `path`, in the format of its suffix.
     ///
     /// # Errors

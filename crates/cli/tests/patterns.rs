@@ -1,0 +1,132 @@
+//! `zipfold ripley`, `cooccurrence` and `correlogram`: descriptions, reports, plans, files.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A folder with a table, removed at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let own = format!("zipfold-patterns-{name}-{}", std::process::id());
+        let path = std::env::temp_dir().join(own);
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir(&path).unwrap();
+        let mut text = "x,y,kind,time\n".to_string();
+        for at in 0..200 {
+            let part = |k: usize| (at * k % 199) as f64 * 0.05;
+            let kind = ["tumour", "stroma", "immune"][at * at % 3 + at % 2];
+            text += &format!("{},{},{kind},{}\n", part(7), part(31), part(45));
+        }
+        std::fs::write(path.join("cells.csv"), text).unwrap();
+        Folder(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn zipfold(folder: &Path, words: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_zipfold"));
+    command.current_dir(folder).args(words).output().unwrap()
+}
+
+#[track_caller]
+fn answered(folder: &Folder, words: &str) -> String {
+    let words: Vec<&str> = words.split_whitespace().collect();
+    let done = zipfold(&folder.0, &words);
+    let told = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.success(), "{words:?}: {told}");
+    String::from_utf8(done.stdout).unwrap()
+}
+
+/// Descriptions, and the arguments that ask the same.
+const ASKED: [(&str, &str, &str); 3] = [
+    (
+        "ripley",
+        "data = 'cells.csv'\ncolumns = ['x', 'y']\nby = 'kind'\nwindow = [0, 10, 0, 10]\nmax = 2\nbins = 5\ncorrection = 'isotropic'\nsimulations = 3\nseed = 5\nnull = 'labels'\n",
+        "cells.csv --xy x,y --by kind --window 0,10,0,10 --max 2 --bins 5 --correction isotropic --simulations 3 --seed 5 --null labels",
+    ),
+    (
+        "cooccurrence",
+        "data = 'cells.csv'\ncolumns = ['x', 'y']\nlabels = 'kind'\nmax = 2\nbins = 5\ncumulative = true\n",
+        "cells.csv --columns x,y --labels kind --max 2 --bins 5 --cumulative",
+    ),
+    (
+        "correlogram",
+        "data = 'cells.csv'\nunits = 'kind'\nmax = 0.5\nbins = 9\nnormalise = 'rate'\n",
+        "cells.csv --units kind --max 0.5 --bins 9 --normalise rate",
+    ),
+];
+
+#[test]
+fn a_description_asks_what_the_arguments_ask() {
+    let folder = Folder::new("description");
+    for (verb, toml, args) in ASKED {
+        std::fs::write(folder.0.join("q.toml"), toml).unwrap();
+        let written = answered(&folder, &format!("{verb} {args} -o -"));
+        assert_eq!(answered(&folder, &format!("{verb} q.toml -o -")), written);
+        for threads in [1, 2] {
+            let again = format!("{verb} {args} --threads {threads} -o -");
+            assert_eq!(answered(&folder, &again), written);
+        }
+        std::fs::write(folder.0.join("q.toml"), format!("{toml}kind = 3\n")).unwrap();
+        let refused = zipfold(&folder.0, &[verb, "q.toml"]);
+        let told = String::from_utf8_lossy(&refused.stderr).to_string();
+        assert!(
+            !refused.status.success() && told.contains("q.toml"),
+            "{told}"
+        );
+    }
+}
+
+#[test]
+fn a_report_has_the_numbers_of_the_file() {
+    let folder = Folder::new("report");
+    for (verb, _, args) in ASKED {
+        let told = answered(&folder, &format!("{verb} {args} --json"));
+        let report: serde_json::Value = serde_json::from_str(&told).unwrap();
+        assert_eq!(
+            (&report["schema"], &report["command"]),
+            (&1.into(), &verb.into())
+        );
+        assert!(report["pairs"].as_u64() > Some(0) && report["seconds"].is_number());
+        let shown = answered(&folder, &format!("{verb} {args}"));
+        assert!(shown.lines().count() > 3, "{shown}");
+    }
+}
+
+#[test]
+fn a_plan_says_what_is_counted() {
+    let folder = Folder::new("plan");
+    let starts = [
+        "ripley    200 points of 3 kinds in 2 axes",
+        "cooccurrence 200 points of 3 kinds, 5 intervals to 2",
+        "correlogram 200 spikes of 3 units, 9 bins to a lag of 0.5",
+    ];
+    for ((verb, _, args), start) in ASKED.iter().zip(starts) {
+        let told = answered(&folder, &format!("explain {verb} {args}"));
+        assert!(
+            told.starts_with(start) && told.contains("predicted"),
+            "{told}"
+        );
+    }
+}
+
+#[test]
+fn files_have_every_format_of_a_list() {
+    let folder = Folder::new("files");
+    for (verb, _, args) in ASKED {
+        for suffix in ["csv", "tsv", "npz", "parquet"] {
+            let words = format!("{verb} {args} -o {verb}.{suffix} --plot {verb}.svg --force -q");
+            assert_eq!(answered(&folder, &words), "");
+            let size = std::fs::metadata(folder.0.join(format!("{verb}.{suffix}")));
+            assert!(size.unwrap().len() > 300);
+        }
+        let svg = std::fs::read_to_string(folder.0.join(format!("{verb}.svg"))).unwrap();
+        assert!(svg.contains("prefers-color-scheme: dark"), "{verb}");
+    }
+}

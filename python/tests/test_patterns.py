@@ -1,0 +1,136 @@
+"""Ripley's functions, co-occurrence and correlograms, next to double loops in NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import zipfold as zf
+
+RANDOM = np.random.default_rng(11)
+POINTS = RANDOM.random((300, 2)) * [10, 6]
+KINDS = np.array(["b", "a", "c"])[RANDOM.integers(0, 3, 300)]
+WINDOW = [0, 10, 0, 6]
+TABLE = pd.DataFrame(POINTS, columns=["x", "y"]).assign(kind=KINDS)
+
+
+def _apart(points):
+    d = np.abs(points[:, None] - points[None])
+    r = np.sqrt((d**2).sum(axis=2))
+    np.fill_diagonal(r, np.inf)
+    return d, r
+
+
+def test_ripleys_k_is_that_of_a_double_loop():
+    d, r = _apart(POINTS)
+    weights = {"none": np.ones_like(r), "translation": 60 / ((10 - d[..., 0]) * (6 - d[..., 1]))}
+    for correction, weight in weights.items():
+        found = zf.ripley(POINTS, window=WINDOW, max=1.5, bins=12, correction=correction)
+        k = [60 * weight[r < end].sum() / (300 * 299) for end in found.r]
+        np.testing.assert_allclose(found.k, k, rtol=1e-12)
+        np.testing.assert_allclose(found.l, np.sqrt(found.k / np.pi), rtol=1e-12)
+        np.testing.assert_allclose(found.theory, np.pi * found.r**2, rtol=1e-12)
+    gap = np.minimum(np.minimum(POINTS, np.array([10, 6]) - POINTS)[:, 0], np.minimum(POINTS, np.array([10, 6]) - POINTS)[:, 1])
+    found = zf.ripley(POINTS, window=WINDOW, max=1.5, bins=12, correction="border")
+    k = [60 / 300 * (r[gap >= end] < end).sum() / (gap >= end).sum() for end in found.r]
+    np.testing.assert_allclose(found.k, k, rtol=1e-12)
+
+
+def test_kinds_are_found_by_name_in_tables_arrays_and_files(tmp_path):
+    _, r = _apart(POINTS)
+    TABLE.to_csv(tmp_path / "cells.csv", index=False)
+    asked = {"window": WINDOW, "max": 1, "bins": 4, "correction": "none"}
+    found = zf.ripley(TABLE, by="kind", **asked)
+    for other in (zf.ripley(POINTS, by=KINDS, **asked), zf.ripley(tmp_path / "cells.csv", by="kind", **asked)):
+        assert other.kinds == ["a", "b", "c"]
+        for one, two in zip(found.curves, other.curves, strict=True):
+            np.testing.assert_array_equal(one.k, two.k)
+    pairs = r[np.ix_(KINDS == "a", KINDS == "c")]
+    assert found["a", "c"].counts.sum() == (pairs < 1).sum()
+    with pytest.raises(KeyError, match="expected two of 'a', 'b', 'c'"):
+        found["a", "d"]
+    assert "pruning" in zf.ripley(TABLE, by="kind", explain=True, **asked)
+
+
+def test_envelopes_are_those_of_their_seed():
+    first, again, other = (zf.ripley(POINTS, max=1, bins=5, simulations=9, seed=seed) for seed in (3, 3, 4))
+    np.testing.assert_array_equal(first.curves[0].k_low, again.curves[0].k_low)
+    assert (first.curves[0].k_low != other.curves[0].k_low).any()
+    assert (first.curves[0].k_low <= first.curves[0].k_high).all()
+
+
+def _squidpy(points, kinds, edges):
+    """What squidpy's co_occurrence counts since 2024: all pairs up to the end of an interval."""
+    _, r = _apart(points)
+    names = np.unique(kinds)
+    out = np.zeros((len(names), len(names), len(edges) - 1))
+    for at, end in enumerate(edges[1:]):
+        near = r <= end
+        counts = np.array([[near[np.ix_(kinds == a, kinds == b)].sum() for b in names] for a in names])
+        share = counts.sum(axis=0) / counts.sum()
+        for c in range(len(names)):
+            out[:, c, at] = counts[c] / counts[c].sum() / share
+    return out
+
+
+def test_co_occurrence_is_that_of_squidpy():
+    edges = np.linspace(0, 3, 7)
+    found = zf.cooccurrence(TABLE, "kind", columns=["x", "y"], edges=edges, cumulative=True)
+    np.testing.assert_allclose(found.ratios.transpose(1, 0, 2), _squidpy(POINTS, KINDS, edges), rtol=1e-12)
+    single = zf.cooccurrence(POINTS, KINDS, edges=edges)
+    np.testing.assert_array_equal(single.counts.cumsum(axis=2), found.counts)
+
+
+def test_correlograms_are_those_of_a_double_loop():
+    times = RANDOM.uniform(0, 50, 2000)
+    units = RANDOM.integers(3, 7, 2000)
+    lag = times[None] - times[:, None]
+    np.fill_diagonal(lag, np.inf)
+    found = zf.correlogram(times, units, max=0.2, bins=21)
+    assert found.units == ["3", "4", "5", "6"]
+    for a in range(4):
+        for b in range(4):
+            pairs = lag[np.ix_(units == 3 + a, units == 3 + b)]
+            place = np.searchsorted(found.edges, pairs[np.isfinite(pairs)], side="right")
+            counts = np.bincount(place, minlength=23)[1:22]
+            np.testing.assert_array_equal(found.counts[a, b], counts)
+    rate = zf.correlogram({"time": times, "unit": units}, "unit", max=0.2, bins=21, normalise="rate")
+    np.testing.assert_allclose(rate.values, found.counts / (found.spikes[:, None, None] * 0.4 / 21), rtol=1e-9)
+    np.testing.assert_allclose(rate.values.mean(axis=2), rate.expected, rtol=0.2)
+    alone = zf.correlogram(times, max=0.2, bins=21)
+    np.testing.assert_array_equal(alone.counts[0, 0], found.counts.sum(axis=(0, 1)))
+    assert "pruning" in zf.correlogram(times, units, explain=True)
+
+
+def test_answers_are_saved(tmp_path):
+    paths = [tmp_path / name for name in ("k.csv", "k.parquet", "k.npz", "k.svg")]
+    zf.ripley(POINTS, by=KINDS, bins=3, save=paths)
+    assert list(pd.read_csv(paths[0], comment="#").columns) == ["from", "to", "low", "r", "count", "k", "l", "g", "k_random"]
+    assert len(pd.read_parquet(paths[1])) == 27
+    with pytest.raises(ValueError, match="overwrite=True"):
+        zf.cooccurrence(POINTS, KINDS, save=paths[0])
+    zf.cooccurrence(POINTS, KINDS, bins=3, save=paths, overwrite=True)
+    assert set(pd.read_parquet(paths[1])["kind"]) == {"a", "b", "c"}
+    zf.correlogram(POINTS[:, 0], KINDS, bins=3, save=paths, overwrite=True)
+    assert len(np.load(paths[2])["count"]) == 27
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (lambda: zf.ripley(POINTS, window=[0, 1, 0, 1]), "expected points from 0 to 1 along axis 1"),
+        (lambda: zf.ripley(POINTS, window=WINDOW, max=7), "max: expected a largest distance that the translation correction allows"),
+        (lambda: zf.ripley(np.full((3, 2), np.nan)), "expected finite positions, got NaN in row 0"),
+        (lambda: zf.ripley(POINTS, by=KINDS[:5]), "expected one label for each of 300 rows"),
+        (lambda: zf.cooccurrence(POINTS, np.zeros(300)), "expected two kinds or more, got one"),
+        (lambda: zf.cooccurrence(POINTS, [None, *KINDS[1:]]), "labels: expected a label, got none in row 0"),
+        (lambda: zf.correlogram([0.0, np.inf]), "expected finite times, got inf in row 1"),
+        (lambda: zf.correlogram([0.0]), "expected two spikes or more, got 1"),
+        (lambda: zf.correlogram(POINTS), "times: expected one time for each spike"),
+        (lambda: zf.correlogram([0.0, 1.0], max=0), "max: expected a largest lag above 0"),
+    ],
+)
+def test_what_means_nothing_is_refused(call, told):
+    with pytest.raises(ValueError, match=told):
+        call()

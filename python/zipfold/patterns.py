@@ -1,0 +1,382 @@
+"""Patterns of points and of spikes: Ripley's functions, co-occurrence of kinds, correlograms."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import operator
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from . import _zipfold
+from .arrays import number, rows
+from .catalogues import _is_missing
+from .errors import InputError
+from .results import Same, _need
+from .settings import check_how, given, output_paths
+from .tables import arrow_like, in_memory
+
+__all__ = ["Correlograms", "Occurrences", "RipleyCurve", "RipleyFunctions", "cooccurrence", "correlogram", "ripley"]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class RipleyCurve(Same):
+    """The functions from the points of a kind to those of another, by their numbers in ``kinds``: ``k`` and ``l`` at the upper edge
+    of each bin, ``g`` within it, ``counts`` of ordered pairs; the least and the largest of simulations, empty without them."""
+
+    kinds: tuple[int, int]
+    counts: np.ndarray
+    k: np.ndarray
+    l: np.ndarray  # noqa: E741
+    g: np.ndarray
+    k_low: np.ndarray
+    k_high: np.ndarray
+    g_low: np.ndarray
+    g_high: np.ndarray
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class RipleyFunctions(Same):
+    """Ripley's functions: ``curves`` from each of the ``kinds`` to each, found by their names: ``result["a", "b"]``.
+
+    ``r`` are the distances, ``theory`` K of points without structure. ``k``, ``l``, ``g`` are those of the first curve.
+    """
+
+    kinds: list[str]
+    sizes: np.ndarray
+    window: np.ndarray
+    edges: np.ndarray
+    theory: np.ndarray
+    curves: list[RipleyCurve]
+    simulations: int
+    pairs: int
+
+    @property
+    def r(self) -> np.ndarray:
+        """The upper edges of the bins."""
+        return self.edges[1:]
+
+    @property
+    def k(self) -> np.ndarray:
+        """K of the first curve."""
+        return self.curves[0].k
+
+    @property
+    def l(self) -> np.ndarray:  # noqa: E743
+        """L of the first curve."""
+        return self.curves[0].l
+
+    @property
+    def g(self) -> np.ndarray:
+        """The pair correlation of the first curve."""
+        return self.curves[0].g
+
+    def __getitem__(self, kinds: tuple[str, str]) -> RipleyCurve:
+        try:
+            numbers = tuple(self.kinds.index(str(kind)) for kind in kinds)
+        except ValueError:
+            raise KeyError(f"expected two of {', '.join(map(repr, self.kinds))}, got {kinds!r}") from None
+        return next(curve for curve in self.curves if curve.kinds == numbers)
+
+    def plot(self, ax: Any = None, **style: Any) -> Any:
+        """Draws L(r) − r on matplotlib axes, with the envelope of one kind, and returns the axes."""
+        ax = ax if ax is not None else _need("matplotlib.pyplot").gca()
+        for curve in self.curves:
+            name = " → ".join(self.kinds[kind] for kind in curve.kinds)
+            ax.plot(self.r, curve.l - self.r, **({"label": name} | style))
+        ax.axhline(0, color="0.5", linewidth=1)
+        ax.set(xlabel="r", ylabel="L(r) − r")
+        ax.legend()
+        return ax
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Occurrences(Same):
+    """Which kinds occur together: ``ratios[a, b, k]`` is P(b | a) / P(b) of the pairs in the k-th interval of ``edges``, and
+    ``counts`` their number, both ways round."""
+
+    kinds: list[str]
+    sizes: np.ndarray
+    edges: np.ndarray
+    counts: np.ndarray
+    ratios: np.ndarray
+    pairs: int
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Correlograms(Same):
+    """Correlograms: ``counts[a, b, k]`` pairs of a spike of unit a and one of unit b whose lag, the time of b less that of a, is in
+    the k-th bin of ``edges``; ``values`` as they were asked, ``expected`` of units that have nothing to do with each other."""
+
+    units: list[str]
+    spikes: np.ndarray
+    span: float
+    edges: np.ndarray
+    counts: np.ndarray
+    values: np.ndarray
+    expected: np.ndarray
+    pairs: int
+
+    @property
+    def lags(self) -> np.ndarray:
+        """The middles of the bins."""
+        return 0.5 * (self.edges[:-1] + self.edges[1:])
+
+
+def _marked(array: np.ndarray, names: list[str], labels: Any, name: str, option: str) -> Any:
+    """A table in memory of numbers and a column of labels."""
+    if labels is None:
+        return array, names, [], []
+    marks = np.asarray(labels)
+    if marks.shape != (len(array),):
+        raise InputError(f"{option}: expected one label for each of {len(array)} rows, got the shape {marks.shape}")
+    missing = next((row for row, mark in enumerate(marks.tolist()) if _is_missing(mark)), None)
+    if missing is not None:
+        raise InputError(f"{option}: expected a label, got none in row {missing} (from 0)\n  try: leave the row out, or give it a label")
+    known, codes = np.unique(marks, return_inverse=True)
+    return array, names, [(name, codes.astype(np.float64), [str(one) for one in known])], []
+
+
+def _is_table(data: Any) -> bool:
+    """Whether data have columns by name."""
+    return isinstance(data, Mapping) or hasattr(data, "columns") or (hasattr(data, "__arrow_c_stream__") and not hasattr(data, "__array__"))
+
+
+def _table(data: Any, columns: Sequence[str] | None, labels: Any, option: str) -> tuple[str, Any, list[str] | None, str | None]:
+    """The name of a table, the table itself where it is in memory, its columns of positions, and its column of labels."""
+    chosen = None if columns is None else [str(column) for column in columns]
+    if isinstance(data, (str, os.PathLike)):
+        return os.fspath(data), None, chosen, None if labels is None else str(labels)
+    if isinstance(labels, str) or (labels is None and _is_table(data)):
+        wanted = None if chosen is None else [*chosen, *([] if labels is None else [str(labels)])]
+        known = in_memory(arrow_like(data) if isinstance(data, Mapping) else data, "data", wanted)
+        return "data", known, chosen, None if labels is None else str(labels)
+    places = np.ascontiguousarray(rows(data, "data"), dtype=np.float64)
+    names = [f"x{k}" for k in range(places.shape[1])]
+    return "data", _marked(places, names, labels, "kind", option), names, None if labels is None else "kind"
+
+
+def ripley(
+    data: Any,
+    *,
+    by: Any = None,
+    columns: Sequence[str] | None = None,
+    window: Sequence[float] | None = None,
+    max: float | None = None,
+    bins: int = 50,
+    correction: str = "translation",
+    simulations: int = 0,
+    seed: int = 0,
+    null: str = "points",
+    save: Any = (),
+    overwrite: bool = False,
+    explain: bool = False,
+    **how: Any,
+) -> Any:
+    """Ripley's functions of points in a window: K, L and the pair correlation g.
+
+    Parameters
+    ----------
+    data : array, table or path
+        n × d positions, d from 1 to 3; or a table or file.
+    by : sequence or str, optional
+        A kind for each point, or the column of kinds: functions from each kind to each other one.
+    columns : sequence of str, optional
+        The columns of positions of a table; by default x, y and z.
+    window : sequence of float, optional
+        The least and the largest coordinate of each axis; by default those of the points.
+    max, bins
+        The largest distance (by default a quarter of the shortest side of the window), and the number of distances.
+    correction : {"none", "border", "translation", "isotropic", "periodic"}
+        How the edge of the window is accounted for.
+    simulations, seed, null
+        How many simulations without structure the envelopes are of, and their seed; ``"points"`` at random, or the ``"labels"`` of
+        the points.
+    save, overwrite, explain
+        Files for the answer: a picture (``.svg``), rows (``.csv``, ``.tsv``, ``.npz``, ``.parquet``); replace them; return the
+        plan as text, and count nothing.
+    **how
+        ``threads``, ``memory``, ``device``, ``progress``.
+
+    Returns
+    -------
+    RipleyFunctions
+
+    Raises
+    ------
+    ValueError
+        For points that are not finite or outside of the window, and distances that the correction does not allow.
+
+    Source: ``crates/zipfold/src/pattern/ripley.rs`` says how pairs weigh.
+
+    >>> import zipfold as zf
+    >>> found = zf.ripley([[1.0, 1.0], [2.0, 1.0], [9.0, 9.0]], window=[0, 10, 0, 10], max=2, bins=2, correction="none")
+    >>> found.curves[0].counts, found.k.round(3)
+    (array([0, 2], dtype=uint64), array([ 0.   , 33.333]))
+    """
+    check_how(how, ripley)
+    name, known, chosen, kinds = _table(data, columns, by, "by")
+    asked = {
+        "data": name,
+        "columns": chosen,
+        "by": kinds,
+        "window": None if window is None else [number(end, "window") for end in window],
+        "max": None if max is None else number(max, "max"),
+        "bins": operator.index(bins),
+        "correction": correction,
+        "simulations": operator.index(simulations),
+        "seed": operator.index(seed),
+        "null": null,
+    }
+    text = json.dumps(asked)
+    if explain:
+        return _zipfold.explain_ripley(text, known, given(**how))
+    answer = _zipfold.ripley(text, known, given(**how), output_paths(save), overwrite)
+    curves = [RipleyCurve(tuple(one.pop("kinds")), **one) for one in answer.pop("curves")]
+    return RipleyFunctions(curves=curves, **answer)
+
+
+def cooccurrence(
+    data: Any,
+    labels: Any,
+    *,
+    columns: Sequence[str] | None = None,
+    max: float | None = None,
+    bins: int = 50,
+    edges: Sequence[float] | None = None,
+    cumulative: bool = False,
+    save: Any = (),
+    overwrite: bool = False,
+    explain: bool = False,
+    **how: Any,
+) -> Any:
+    """Which kinds of points occur together, as ``squidpy.gr.co_occurrence``: P(kind | condition) / P(kind) by distance.
+
+    Parameters
+    ----------
+    data : array, table or path
+        n × d positions, d from 1 to 3; or a table or file.
+    labels : sequence or str
+        A kind for each point, or the column of kinds.
+    columns : sequence of str, optional
+        The columns of positions of a table; by default x, y and z.
+    max, bins, edges
+        The largest distance (by default half of the diagonal of all positions) and the number of intervals, or their edges.
+    cumulative : bool
+        Count all pairs up to the end of an interval, as squidpy does since 2024; from the first edge on.
+    save, overwrite, explain
+        Files for the answer: a picture (``.svg``), rows (``.csv``, ``.tsv``, ``.npz``, ``.parquet``); replace them; return the
+        plan as text, and count nothing.
+    **how
+        ``threads``, ``memory``, ``device``, ``progress``.
+
+    Returns
+    -------
+    Occurrences
+
+    Raises
+    ------
+    ValueError
+        For one kind, points without a kind, and positions that are not finite.
+
+    Source: ``crates/zipfold/src/pattern/cooccurrence.rs`` says what is counted.
+
+    >>> import zipfold as zf
+    >>> zf.cooccurrence([[0.0, 0], [1, 0], [9, 0], [9, 1]], ["a", "a", "b", "b"], max=2, bins=1).ratios[:, :, 0]
+    array([[2., 0.],
+           [0., 2.]])
+    """
+    check_how(how, cooccurrence)
+    name, known, chosen, kinds = _table(data, columns, labels, "labels")
+    asked = {
+        "data": name,
+        "columns": chosen,
+        "labels": kinds,
+        "max": None if max is None else number(max, "max"),
+        "bins": operator.index(bins),
+        "edges": None if edges is None else [number(edge, "edges") for edge in edges],
+        "cumulative": bool(cumulative),
+    }
+    text = json.dumps(asked)
+    if explain:
+        return _zipfold.explain_cooccurrence(text, known, given(**how))
+    return Occurrences(**_zipfold.cooccurrence(text, known, given(**how), output_paths(save), overwrite))
+
+
+def correlogram(
+    times: Any,
+    units: Any = None,
+    *,
+    time: str = "time",
+    max: float = 0.1,
+    bins: int = 101,
+    normalise: str = "count",
+    save: Any = (),
+    overwrite: bool = False,
+    explain: bool = False,
+    **how: Any,
+) -> Any:
+    """Auto and cross correlograms of spike trains, of all pairs of units at once.
+
+    Parameters
+    ----------
+    times : array, table or path
+        A time for each spike, in any order; or a table or file, of which ``time`` names the column.
+    units : sequence or str, optional
+        A unit for each spike, or their column; without it all spikes are of one unit.
+    time : str
+        The column of times of a table.
+    max, bins
+        The largest lag, and the number of bins from its negative to it; an odd number has lag 0 in the middle of one.
+    normalise : {"count", "rate", "probability"}
+        Pairs of spikes; spikes per unit of time around a spike of the reference; spikes in the bin of a spike of the reference.
+    save, overwrite, explain
+        Files for the answer: a picture (``.svg``), rows (``.csv``, ``.tsv``, ``.npz``, ``.parquet``); replace them; return the
+        plan as text, and count nothing.
+    **how
+        ``threads``, ``memory``, ``device``, ``progress``.
+
+    Returns
+    -------
+    Correlograms
+
+    Raises
+    ------
+    ValueError
+        For times that are not finite, spikes without a unit, and lags that are none.
+
+    Source: ``crates/zipfold/src/correlogram.rs`` says what is counted.
+
+    >>> import zipfold as zf
+    >>> zf.correlogram([0.0, 0.9, 5.0, 6.1], ["a", "b", "a", "b"], max=1.5, bins=3).counts[0, 1]
+    array([0, 0, 2], dtype=uint64)
+    """
+    check_how(how, correlogram)
+    known: Any = None
+    name, column, marks = "times", str(time), None if units is None else str(units)
+    if isinstance(times, (str, os.PathLike)):
+        name = os.fspath(times)
+    elif isinstance(units, str) or (units is None and _is_table(times)):
+        wanted = [column, *([] if marks is None else [marks])]
+        known = in_memory(arrow_like(times) if isinstance(times, Mapping) else times, "times", wanted)
+    else:
+        array = np.asarray(times, dtype=np.float64)
+        if array.ndim != 1:
+            raise InputError(f"times: expected one time for each spike, got the shape {array.shape}")
+        column, marks = "time", None if units is None else "unit"
+        known = _marked(np.ascontiguousarray(array[:, None]), ["time"], units, "unit", "units")
+    asked = {
+        "data": name,
+        "time": column,
+        "units": marks,
+        "max": number(max, "max"),
+        "bins": operator.index(bins),
+        "normalise": normalise,
+    }
+    text = json.dumps(asked)
+    if explain:
+        return _zipfold.explain_correlogram(text, known, given(**how))
+    return Correlograms(**_zipfold.correlogram(text, known, given(**how), output_paths(save), overwrite))
