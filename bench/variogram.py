@@ -13,6 +13,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -60,11 +61,30 @@ def ours(build, folder, count, more):
     words = [build, "variogram", f"heights-{count}.csv", *ASK, *more, "--json"]
     start = time.perf_counter()
     with subprocess.Popen(words, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        watch = threading.Thread(target=watched, args=(process.pid, resident := [0]))
+        watch.start()
         told = process.stdout.read()
-        _, status, usage = os.wait4(process.pid, 0)
     seconds = time.perf_counter() - start
-    assert status == 0, words
-    return seconds, usage.ru_maxrss * 1024, json.loads(told)["directions"][0]
+    watch.join()
+    assert process.returncode == 0, words
+    return seconds, resident[0], json.loads(told)["directions"][0]
+
+
+def watched(pid, resident):
+    """Keeps the most bytes that the command has resident; those of the process that starts it do not count."""
+    status = Path(f"/proc/{pid}/status")
+    while True:
+        try:
+            lines = status.read_text().splitlines()
+            name = next(line for line in lines if line.startswith("Name:")).split()[1]
+            line = next((line for line in lines if line.startswith("VmHWM:")), None)
+        except (OSError, StopIteration):
+            return
+        if line is None:
+            return
+        if name == "zipfold":
+            resident[0] = max(resident[0], int(line.split()[1]) * 1024)
+        time.sleep(0.002)
 
 
 def by_gstools(places, heights):

@@ -48,11 +48,7 @@ impl Places {
         }
     }
     /// By lag, the pairs that `keep` keeps: the rows and their distance.
-    fn by_lag(
-        &self,
-        edges: &[f64],
-        keep: impl Fn(&[f64]) -> bool,
-    ) -> Vec<Vec<(&[f64], &[f64], f64)>> {
+    fn by_lag(&self, edges: &[f64], keep: impl Fn(&[f64]) -> bool) -> Vec<LagPairs<'_>> {
         let mut lags = vec![vec![]; edges.len() - 1];
         let last = edges.len() - 2;
         for (i, x) in self.rows.iter().enumerate() {
@@ -70,6 +66,9 @@ impl Places {
         lags
     }
 }
+
+/// The pairs of a lag: both rows, and their distance.
+type LagPairs<'a> = Vec<(&'a [f64], &'a [f64], f64)>;
 
 #[track_caller]
 fn near(got: f64, expected: f64, what: &str) {
