@@ -1,7 +1,7 @@
 //! A part of a question about groups, as a question of its own.
 
 use super::Job;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::fold::{Fold, GroupedState, State, Tally};
 use crate::parts::{KeyParts, pair_of};
 use crate::space::{Domain, Space};
@@ -60,10 +60,15 @@ impl Job {
     pub fn empty_part(&self) -> Result<Job> {
         self.of_rows([&[], &[]], Domain::Cross)
     }
-    fn of_rows(&self, [rows, cols]: [&[u32]; 2], domain: Domain) -> Result<Job> {
-        let plain = |fold: &Fold| match fold.grouped() {
-            Some(grouped) => grouped.inner.of_rows([rows, cols]),
-            None => fold.clone(),
+    /// Returns the question about the pairs `domain` of these rows of x and of y alone, without
+    /// groups.
+    ///
+    /// # Errors
+    /// As [`Self::part`].
+    pub fn of_rows(&self, [rows, cols]: [&[u32]; 2], domain: Domain) -> Result<Job> {
+        let plain = |fold: &Fold| {
+            let inner = fold.grouped().map_or(fold, |grouped| &grouped.inner);
+            inner.of_rows([rows, cols])
         };
         let other = domain == Domain::Cross;
         Ok(Job {
@@ -101,5 +106,40 @@ impl Job {
             .first_nan
             .map(|pair| pair_of(parts.half, &parts.rows(at), &parts.cols(at), pair));
         (states, Tally { first_nan, ..tally })
+    }
+    /// Returns states and counts of the question about some rows alone as those of this question:
+    /// its row r of x is `rows[r]` here, its row of y `cols[r]`.
+    ///
+    /// # Errors
+    /// `Internal` for a fold with results by row or in the order of pairs.
+    pub fn of_some_rows(
+        &self,
+        [rows, cols]: [&[u32]; 2],
+        mut states: Vec<State>,
+        tally: Tally,
+    ) -> Result<(Vec<State>, Tally)> {
+        let half = self.space.is_triangular();
+        for (fold, state) in self.folds.iter().zip(&mut states) {
+            match (fold, state) {
+                (Fold::Histogram(_) | Fold::Extremes(_), _) => {}
+                (Fold::Join(join), State::Join(state)) if join.is_inner() => {
+                    for (i, j) in state.i.iter_mut().zip(&mut state.j) {
+                        (*i, *j) = pair_of(half, rows, cols, (*i, *j));
+                    }
+                }
+                (
+                    Fold::Join(_)
+                    | Fold::Nearest(_)
+                    | Fold::Top(_)
+                    | Fold::Reduce(_)
+                    | Fold::Dense(_)
+                    | Fold::Quantile(_)
+                    | Fold::Grouped(_),
+                    _,
+                ) => return Err(Error::internal("a fold with results by row in a square")),
+            }
+        }
+        let first_nan = tally.first_nan.map(|pair| pair_of(half, rows, cols, pair));
+        Ok((states, Tally { first_nan, ..tally }))
     }
 }
