@@ -31,7 +31,7 @@ pub struct Squares {
     pub bands: Vec<Band>,
     /// The rows of x and of y by place along the curve; of one table once.
     pub orders: [Vec<u32>; 2],
-    /// By fold: what settled pairs give.
+    /// By fold: what settled pairs give; of folds by row nothing.
     pub states: Vec<State>,
     /// What happened to them.
     pub tally: Tally,
@@ -149,14 +149,22 @@ impl Squares {
     }
 }
 
-/// Whether the folds of `job` are those of squares: their answers depend on no order of pairs, have
-/// no row, and bounds settle their pairs.
+/// Whether a fold has a result for each row of x. A band has all pairs of its rows then, so results
+/// are complete in one share.
+pub fn is_by_row(fold: &Fold) -> bool {
+    matches!(fold, Fold::Nearest(_))
+}
+
+/// Whether the folds of `job` are those of squares: their answers depend on no order of pairs,
+/// bounds settle their pairs, and a pair is credited to no row of y.
 pub fn serve(job: &Job) -> bool {
+    // The k best of a row are a bound for others only where a cut-off leaves none of them out.
+    let by_row = !job.space.is_triangular() && job.cutoff_root.is_none();
     let loose = |fold: &Fold| match fold {
         Fold::Histogram(_) => true,
         Fold::Join(join) => join.is_inner(),
-        Fold::Nearest(_)
-        | Fold::Extremes(_)
+        Fold::Nearest(_) => by_row,
+        Fold::Extremes(_)
         | Fold::Top(_)
         | Fold::Reduce(_)
         | Fold::Dense(_)

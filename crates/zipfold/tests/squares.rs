@@ -170,6 +170,42 @@ fn weights_values_cut_offs_and_boxes_have_the_bits_of_one_run() {
     same("box", (&boxed, &plain), 4);
 }
 
+/// Neighbours of one table and of two, near and far, of few and of all rows.
+#[test]
+fn neighbours_have_the_bits_of_one_run() {
+    let near = |k: usize| format!(r#"{{"kind": "nearest", "k": {k}}}"#);
+    let plane = |seed, n| Table::f64(n, 2, numbers(seed, n * 2, 100.0)).unwrap();
+    let grid = (0..3000).flat_map(|at| [at % 50, at / 50].map(f64::from));
+    let ties = Table::f64(3000, 2, grid.collect()).unwrap();
+    for (name, x) in [("random", plane(11, 3000)), ("ties", ties)] {
+        let data = |y, folds| Data {
+            x: x.clone(),
+            y,
+            weights: vec![None; folds],
+        };
+        for (domain, shares) in [("ordered", 5), ("square", 6)] {
+            let question = problem(&format!(r#""domain": "{domain}", "folds": [{}]"#, near(4)));
+            same(
+                &format!("{name}-{domain}"),
+                (&question, &data(None, 1)),
+                shares,
+            );
+        }
+        let mixed = format!(r#""domain": "ordered", "folds": [{}, {NEAR}]"#, near(3));
+        same(
+            &format!("{name}-mixed"),
+            (&problem(&mixed), &data(None, 2)),
+            7,
+        );
+        let two = problem(&format!(r#""y": "y", "folds": [{}]"#, near(2)));
+        same(
+            &format!("{name}-two"),
+            (&two, &data(Some(plane(12, 2000)), 1)),
+            6,
+        );
+    }
+}
+
 /// Rows in one place, far from the origin, and without a number.
 #[test]
 fn odd_rows_have_the_bits_of_one_run() {

@@ -108,37 +108,42 @@ impl Job {
         (states, Tally { first_nan, ..tally })
     }
     /// Returns states and counts of the question about some rows alone as those of this question:
-    /// its row r of x is `rows[r]` here, its row of y `cols[r]`.
+    /// its row r of x is `rows[r]` here, its row of y `cols[r]`. Lists of rows go to places from
+    /// `first` on.
     ///
     /// # Errors
-    /// `Internal` for a fold with results by row or in the order of pairs.
+    /// `Internal` for a fold whose answer depends on the order of pairs, or that credits rows of y.
     pub fn of_some_rows(
         &self,
-        [rows, cols]: [&[u32]; 2],
-        mut states: Vec<State>,
+        ([rows, cols], first): ([&[u32]; 2], usize),
+        states: Vec<State>,
         tally: Tally,
     ) -> Result<(Vec<State>, Tally)> {
         let half = self.space.is_triangular();
-        for (fold, state) in self.folds.iter().zip(&mut states) {
-            match (fold, state) {
-                (Fold::Histogram(_) | Fold::Extremes(_), _) => {}
-                (Fold::Join(join), State::Join(state)) if join.is_inner() => {
-                    for (i, j) in state.i.iter_mut().zip(&mut state.j) {
-                        (*i, *j) = pair_of(half, rows, cols, (*i, *j));
-                    }
+        let named = |(fold, state): (&Fold, State)| match (fold, state) {
+            (Fold::Histogram(_) | Fold::Extremes(_), state) => Ok(state),
+            (Fold::Join(join), State::Join(mut state)) if join.is_inner() => {
+                for (i, j) in state.i.iter_mut().zip(&mut state.j) {
+                    (*i, *j) = pair_of(half, rows, cols, (*i, *j));
                 }
-                (
-                    Fold::Join(_)
-                    | Fold::Nearest(_)
-                    | Fold::Top(_)
-                    | Fold::Reduce(_)
-                    | Fold::Dense(_)
-                    | Fold::Quantile(_)
-                    | Fold::Grouped(_),
-                    _,
-                ) => return Err(Error::internal("a fold with results by row in a square")),
+                Ok(State::Join(state))
             }
-        }
+            (Fold::Nearest(_), State::Nearest(state)) if !half => {
+                Ok(State::Nearest(state.of_some_rows(first, cols)))
+            }
+            (
+                Fold::Join(_)
+                | Fold::Nearest(_)
+                | Fold::Top(_)
+                | Fold::Reduce(_)
+                | Fold::Dense(_)
+                | Fold::Quantile(_)
+                | Fold::Grouped(_),
+                _,
+            ) => Err(Error::internal("a fold that no square has")),
+        };
+        let states = self.folds.iter().zip(states).map(named);
+        let states = states.collect::<Result<_>>()?;
         let first_nan = tally.first_nan.map(|pair| pair_of(half, rows, cols, pair));
         Ok((states, Tally { first_nan, ..tally }))
     }

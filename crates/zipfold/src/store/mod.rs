@@ -134,13 +134,13 @@ impl Store {
         }
         let (manifest, squares) = plan_shares(problem, data, inputs, planning, options)?;
         Folder::new(root, &store.who.name()).make()?;
-        if store.files.list("parts")?.is_empty() && manifest.inputs.is_empty() {
-            sent::Sent::write(store.files.as_ref(), data)?;
-        }
-        if let Some(squares) =
-            squares.filter(|_| store.files.list("parts").is_ok_and(|p| p.is_empty()))
-        {
-            squares.write(store.files.as_ref())?;
+        if store.files.list("parts")?.is_empty() {
+            if manifest.inputs.is_empty() {
+                sent::Sent::write(store.files.as_ref(), data)?;
+            }
+            if let Some(squares) = squares {
+                squares.write(store.files.as_ref())?;
+            }
         }
         let text =
             serde_json::to_vec_pretty(&manifest).map_err(|e| Error::internal(e.to_string()))?;
@@ -316,7 +316,7 @@ fn plan_shares(
     let shape = shares::shape(job, &plan, shares);
     let squares = SquaresOfStore::find(&problem, (job, &plan), shares)?;
     let counts = squares.as_ref().map(SquaresOfStore::counts);
-    // Without a number that is asked for, no share is without a band.
+    // Unless the number is given, no share is without a band.
     let shares = match (&squares, planning.shares) {
         (Some(squares), None) => shares.min(squares.most()),
         (None, _) | (_, Some(_)) => shares,

@@ -19,10 +19,10 @@ use crate::run::{conservation, refuse_nan, run};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use zipfold_core::fold::{JoinState, Kept, State, Tally};
+use zipfold_core::fold::{Fold, JoinState, Kept, State, Tally};
 use zipfold_core::problem::NanPolicy;
 use zipfold_core::{Blame, Budget, Data, Error, Job, Problem, Reservation, Result};
-use zipfold_plan::squares::{Piece, SquareCounts, Squares, serve};
+use zipfold_plan::squares::{Piece, SquareCounts, Squares, is_by_row, serve};
 use zipfold_plan::{Machine, Plan, choose};
 
 /// The file with the squares.
@@ -34,6 +34,8 @@ const RANGES: usize = 4;
 const FEWEST: usize = 16;
 const MOST: usize = 1024;
 const ROWS: usize = 32;
+/// Rows of a range of neighbours: the fewer, the more boxes tell of the k-th best.
+const ROWS_OF_BEST: usize = 1024;
 /// The part of the pairs that squares must settle to be worth their files and copies.
 const WORTH: f64 = 0.5;
 
@@ -58,8 +60,17 @@ impl SquaresOfStore {
         if shares < 2 || !plan.prune.is_on() || !serve(job) {
             return Ok(None);
         }
-        let most = (job.space.n.max(job.space.m) / ROWS).clamp(1, MOST);
-        let wanted = shares.saturating_mul(RANGES).max(FEWEST).min(most);
+        let rows = job.space.n.max(job.space.m);
+        let most = (rows / ROWS).clamp(1, MOST);
+        let fine = match job.folds.iter().any(is_by_row) {
+            true => rows / ROWS_OF_BEST,
+            false => 0,
+        };
+        let wanted = shares
+            .saturating_mul(RANGES)
+            .max(FEWEST)
+            .max(fine)
+            .min(most);
         let workers = Workers::for_plan(job, plan)?;
         let found = workers.install(|| zipfold_cpu::pairs::prune::squares(job, wanted));
         let worth = |squares: &Squares| {
@@ -98,7 +109,11 @@ impl SquaresOfStore {
             return Err(Error::input("the squares of the store are not there").at_place(place));
         };
         budget.spend(bytes.len() as u64 * 2, "the squares of the store")?;
-        open_sealed(MAGIC, &bytes, &place).map(Some)
+        let found: SquaresOfStore = open_sealed(MAGIC, &bytes, &place)?;
+        match Some(found.counts()) == manifest.squares {
+            true => Ok(Some(found)),
+            false => Err(Error::input("the squares are not those of the plan").at_place(place)),
+        }
     }
 }
 
@@ -128,8 +143,8 @@ impl SquareShare<'_> {
     /// Computes share `index`.
     ///
     /// # Errors
-    /// Those of the run; `Input` for squares that do not fit the rows; `Interrupted` once what there
-    /// is is kept.
+    /// Those of the run; `Input` for squares that do not fit the rows; `Interrupted` once the
+    /// pieces that are done are kept.
     pub(super) fn compute(&self, index: usize) -> Result<Partial> {
         let query = Query::new(self.problem, self.data, self.options);
         let (job, machine) = query.describe()?;
@@ -138,12 +153,10 @@ impl SquareShare<'_> {
             return Err(Error::input("the squares of the store are damaged"));
         }
         let shard = (index, self.manifest.shares);
-        let bands = &squares.bands[squares.share(index, shard.1)];
-        let pieces = bands.iter().flat_map(|b| squares.pieces(&job.space, b));
-        let pieces: Vec<Piece> = pieces.collect();
-        let mut merged = self.begin(&job, shard, pieces.len())?;
+        let (pieces, order) = self.pieces(&job, index);
+        let mut merged = self.begin(&job, shard, (pieces.len(), order))?;
         let mut held: Vec<Reservation> = vec![];
-        let (total, mut saved) = (self.pairs(&job, &pieces), Instant::now());
+        let (total, mut saved) = (pairs_of(&job, &pieces), Instant::now());
         for piece in &pieces[merged.tiles_done..] {
             let base = [merged.pairs, total];
             let (states, tally, pairs) = match self.piece((&job, &machine), piece, base) {
@@ -177,44 +190,59 @@ impl SquareShare<'_> {
             ..merged
         })
     }
+    /// The pieces of share `index`, each with the place of its first row, and the rows of x by
+    /// place, where results have rows.
+    fn pieces(&self, job: &Job, index: usize) -> (Vec<(Piece, usize)>, Vec<u32>) {
+        let squares = &self.squares.squares;
+        let (mut pieces, mut first, mut order) = (vec![], 0, vec![]);
+        for band in &squares.bands[squares.share(index, self.manifest.shares)] {
+            let of_band = squares.pieces(&job.space, band);
+            if let Some(piece) = of_band.first().filter(|_| job.folds.iter().any(is_by_row)) {
+                order.extend_from_slice(&piece.rows);
+            }
+            pieces.extend(of_band.into_iter().map(|piece| (piece, first)));
+            first += band.rows.len();
+        }
+        (pieces, order)
+    }
     /// What there is before the first piece, or what an earlier worker has kept.
-    fn begin(&self, job: &Job, shard: (usize, usize), pieces: usize) -> Result<Partial> {
+    fn begin(
+        &self,
+        job: &Job,
+        shard: (usize, usize),
+        (pieces, order): (usize, Vec<u32>),
+    ) -> Result<Partial> {
         let squares = &self.squares.squares;
         let found = partial::read_if_there(self.checkpoint, &self.options.budget);
         let ours = |found: &Partial| {
             found.identity == self.squares.identity
                 && (found.shard, &found.key) == (Some(shard), &self.manifest.key)
-                && found.tiles_done <= pieces
+                && (found.tiles_done <= pieces && found.order == order)
                 && found.check(job, "").is_ok()
         };
         if let Some(found) = found.ok().flatten().filter(ours) {
             return Ok(found);
         }
         let (n, m) = (job.space.n, job.space.m);
-        let nothing = || job.folds.iter().map(|fold| fold.start(n, m)).collect();
-        let (states, tally) = match shard.0 {
-            0 => (squares.states.clone(), squares.tally),
-            _ => (nothing(), Tally::default()),
+        let state = |(fold, settled): (&Fold, &State)| match (is_by_row(fold), shard.0) {
+            (true, _) => fold.part(&(0..order.len())),
+            (false, 0) => settled.clone(),
+            (false, _) => fold.start(n, m),
+        };
+        let states = job.folds.iter().zip(&squares.states).map(state).collect();
+        let tally = if shard.0 == 0 {
+            squares.tally
+        } else {
+            Tally::default()
         };
         Ok(Partial {
             pairs: tally.seen().unwrap_or(0),
             tally,
             shard: Some(shard),
             key: self.manifest.key.clone(),
+            order,
             ..Partial::start(self.squares.identity, states)
         })
-    }
-    fn pairs(&self, job: &Job, pieces: &[Piece]) -> u64 {
-        let of = |piece: &Piece| {
-            let space = zipfold_core::Space {
-                domain: piece.domain,
-                n: piece.rows.len(),
-                m: piece.cols.len(),
-                cutoff: job.space.cutoff,
-            };
-            space.size().unwrap_or(u64::MAX)
-        };
-        pieces.iter().map(of).fold(0, u64::saturating_add)
     }
     /// Where the run of a piece keeps what it has.
     fn of_piece(&self) -> PathBuf {
@@ -226,7 +254,7 @@ impl SquareShare<'_> {
     fn piece(
         &self,
         (job, machine): (&Job, &Machine),
-        piece: &Piece,
+        (piece, first): &(Piece, usize),
         [base, total]: [u64; 2],
     ) -> Result<(Vec<State>, Tally, u64)> {
         let rows = [&piece.rows[..], &piece.cols];
@@ -268,7 +296,7 @@ impl SquareShare<'_> {
             }
         });
         let states = states.collect::<Result<_>>()?;
-        let (states, tally) = job.of_some_rows(rows, states, outcome.tally)?;
+        let (states, tally) = job.of_some_rows((rows, *first), states, outcome.tally)?;
         Ok((states, tally, outcome.pairs))
     }
     /// Room for the matches of a piece until the share ends.
@@ -283,4 +311,18 @@ impl SquareShare<'_> {
             }
         }
     }
+}
+
+/// The pairs of `pieces`.
+fn pairs_of(job: &Job, pieces: &[(Piece, usize)]) -> u64 {
+    let of = |(piece, _): &(Piece, usize)| {
+        let space = zipfold_core::Space {
+            domain: piece.domain,
+            n: piece.rows.len(),
+            m: piece.cols.len(),
+            cutoff: job.space.cutoff,
+        };
+        space.size().unwrap_or(u64::MAX)
+    };
+    pieces.iter().map(of).fold(0, u64::saturating_add)
 }
