@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
 """What shares cost, and what becomes of them when workers are killed.
 
-    python bench/shares.py target/release/zipfold [--rows 60000] [--turns 5] [--kills 500] [--folder DIR]
+    python bench/shares.py target/release/zipfold [--rows 60000] [--turns 5] [--kills 500] [--squares 1000000]
+        [--folder DIR]
 
 First the overhead: the same question by one process on all cores, and by two processes of one thread each that work on a
 store, plan and merge included. Turns alternate; the least time of each counts. Then runs with kill -9: two workers at a
 small question, one of which is killed at a random moment and replaced, until all shares are done; the merged answer must
-have the bytes of one run. Prints both as Markdown; ends with status 1 if bytes differ.
+have the bytes of one run. With --squares, pruned questions over this many rows of 3 numbers: how many squares there were and
+were left, and the times. Prints all as Markdown; ends with status 1 if bytes differ.
 """
 
 import argparse
 import filecmp
+import json
 import os
 import pathlib
 import random
@@ -27,6 +30,12 @@ FOLDS = {
     "neighbours": ("{ kind = 'nearest', k = 8 }", "csv"),
     "histogram": ("{ kind = 'histogram', axes = [{ bins = 200, range = [0.0, 2.0] }] }", "csv"),
     "matrix": ("{ kind = 'matrix' }", "npy"),
+}
+
+PRUNED = {
+    "short histogram": "{ kind = 'histogram', axes = [{ bins = 20, range = [0.0, 0.05] }] }",
+    "matches": "{ kind = 'join', where = 'euclidean(x, y) < 0.005' }",
+    "neighbours": "{ kind = 'nearest', k = 8 }",
 }
 
 
@@ -85,6 +94,25 @@ def overheads(command, folder, rows, turns):
     return same
 
 
+def squares(command, folder, rows, turns):
+    print(f"Pruned questions, {rows} rows of 3 numbers, 8 shares, best of {turns}:\n")
+    print("| question | squares | left | pairs settled in the plan | one process, s | two processes, s |\n|---|---|---|---|---|---|")
+    same = True
+    for name, fold in PRUNED.items():
+        problem = question(folder, "pruned", rows, 3, fold, "triangle" if name != "neighbours" else "ordered")
+        one, many, store = folder / "one.npz", folder / "many.npz", folder / "store"
+        alone, together = [], []
+        for _ in range(turns):
+            alone.append(timed(lambda: command.run("run", problem, "-o", one, "--force", "--quiet", "--threads", 2)))
+            together.append(timed(lambda: shared(command, problem, store, many, 8, 2)))
+        same &= filecmp.cmp(one, many, shallow=False)
+        plan = json.loads((store / "plan.json").read_text())
+        found = plan["squares"]
+        told = [found["all"], found["left"], f"{100 * found['settled'] / plan['predicted']['pairs']:.2f} %"] if found else ["none"] * 3
+        print("|", " | ".join(map(str, [name, *told, f"{min(alone):.2f}", f"{min(together):.2f}"])), "|")
+    return same
+
+
 def kills(command, folder, rounds):
     draw = random.Random(20260101)
     killed = 0
@@ -128,12 +156,15 @@ def main():
     parser.add_argument("--rows", type=int, default=60_000)
     parser.add_argument("--turns", type=int, default=5)
     parser.add_argument("--kills", type=int, default=500)
+    parser.add_argument("--squares", type=int, default=0)
     parser.add_argument("--folder")
     given = parser.parse_args()
     command = Command(given.command)
     with tempfile.TemporaryDirectory(dir=given.folder) as name:
         folder = pathlib.Path(os.path.realpath(name))
         good = overheads(command, folder, given.rows, given.turns) if given.turns else True
+        if given.squares:
+            good &= squares(command, folder, given.squares, max(given.turns, 1))
         if given.kills:
             start = time.perf_counter()
             fine, killed = kills(command, folder, given.kills)

@@ -117,6 +117,7 @@ fn plan_json(manifest: &Manifest, a: &PlanShares, script: Option<&str>) -> serde
         "store": a.store,
         "shares": manifest.shares,
         "shape": manifest.shape,
+        "squares": manifest.squares,
         "key": manifest.key,
         "predicted": manifest.predicted,
         "cost": a.price.map(|price| price * hours(manifest)),
@@ -142,6 +143,14 @@ fn planned(manifest: &Manifest, a: &PlanShares) -> Vec<String> {
             human_bytes(predicted.part_bytes)
         ),
     ];
+    if let Some(squares) = &manifest.squares {
+        let percent = 100.0 * squares.settled as f64 / predicted.pairs.max(1) as f64;
+        lines.push(format!(
+            "squares: {}, of which {} are left; bounds settle {percent:.3} % of the pairs in the plan",
+            figures::grouped(squares.all),
+            figures::grouped(squares.left)
+        ));
+    }
     if let Some(price) = a.price {
         let cost = price * hours(manifest);
         lines.push(format!("cost: {cost:.2}, at {price} for a worker's hour"));

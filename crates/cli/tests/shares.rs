@@ -11,12 +11,17 @@ use std::time::{Duration, Instant};
 
 /// A store of the question `folds` over `input`, with small tiles.
 fn plan(folder: &Folder, name: &str, input: &str, folds: &str, shares: usize) {
+    plan_with(folder, name, (input, ""), folds, shares);
+}
+
+/// The same with more words of the command.
+fn plan_with(folder: &Folder, name: &str, (input, more): (&str, &str), folds: &str, shares: usize) {
     let problem = format!(
         "schema = 1\nx = {{ name = '{input}' }}\npair = {{ metric = 'euclidean' }}\nfolds = [{folds}]\n"
     );
     fs::write(folder.path(&format!("{name}.toml")), problem).unwrap();
     folder.finish(&format!(
-        "plan {name}.toml --store {name} --shares {shares} {SLOWLY}"
+        "plan {name}.toml --store {name} --shares {shares} {SLOWLY} {more}"
     ));
 }
 
@@ -102,21 +107,27 @@ fn workers_give_the_bytes_of_one_run() {
 fn workers_that_are_killed_cost_their_shares_alone() {
     let folder = Folder::new("shares-kills");
     inputs(&folder);
+    folder.table("wide.csv", "x,y", 20_000, 0x0dd0_feed_1234_5678);
     let rounds = if std::env::var_os("ZIPFOLD_LONG").is_some() {
         100
     } else {
-        3
+        5
     };
     let mut random = Random(77);
     let mut killed = 0;
     for round in 0..rounds {
         let name = format!("s{round}");
-        let fold = [
-            "{ kind = 'matrix' }",
-            "{ kind = 'nearest', k = 3 }",
-            "{ kind = 'reduce', op = 'sum' }",
-        ][round % 3];
-        plan(&folder, &name, "big.csv", fold, 4);
+        let (big, wide) = (("big.csv", ""), ("wide.csv", "--set prune=on"));
+        let (input, fold) = [
+            (big, "{ kind = 'matrix' }"),
+            (big, "{ kind = 'nearest', k = 3 }"),
+            (big, "{ kind = 'reduce', op = 'sum' }"),
+            (wide, "{ kind = 'join', where = 'euclidean(x, y) < 0.03' }"),
+            (wide, "{ kind = 'nearest', k = 3 }"),
+        ][round % 5];
+        plan_with(&folder, &name, input, fold, 4);
+        let squares = folder.path(&format!("{name}/squares")).exists();
+        assert_eq!(squares, input == wide, "{fold}");
         let work =
             format!("work {name} --lease 1 --retries 50 --checkpoint-every 0.05 --threads 1");
         let end = Instant::now() + Duration::from_secs(120);
@@ -141,7 +152,7 @@ fn workers_that_are_killed_cost_their_shares_alone() {
                 String::from_utf8_lossy(&done.stderr)
             );
         }
-        same(&folder, &name, if round % 3 == 0 { "npy" } else { "csv" });
+        same(&folder, &name, if round % 5 == 0 { "npy" } else { "csv" });
     }
     assert!(killed > 0, "no worker was at work when it was to be killed");
 }

@@ -39,6 +39,7 @@ pub mod points;
 pub mod prune;
 pub mod search;
 pub mod shares;
+pub mod squares;
 pub mod strategy;
 pub mod sweep;
 pub mod swept;

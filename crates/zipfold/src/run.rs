@@ -679,7 +679,7 @@ fn matches_bytes(state: &State) -> u64 {
 }
 
 /// Every cell of the run was counted or skipped, and every counted pair is in a histogram's grid.
-fn conservation(merged: &Partial) -> Result<()> {
+pub(crate) fn conservation(merged: &Partial) -> Result<()> {
     let seen = merged.tally.counted + merged.tally.beyond_cutoff + merged.tally.nan;
     if seen != merged.pairs {
         let what = format!(
@@ -701,7 +701,8 @@ fn conservation(merged: &Partial) -> Result<()> {
     Ok(())
 }
 
-fn refuse_nan(job: &Job, tally: &Tally) -> Result<()> {
+/// Refuses a NaN where the policy is to.
+pub(crate) fn refuse_nan(job: &Job, tally: &Tally) -> Result<()> {
     let dense = job.folds.iter().all(Fold::is_dense);
     match tally.first_nan {
         Some((i, j)) if job.nan == NanPolicy::Error && !dense => {

@@ -1,7 +1,7 @@
 //! A part of a question about groups, as a question of its own.
 
 use super::Job;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::fold::{Fold, GroupedState, State, Tally};
 use crate::parts::{KeyParts, pair_of};
 use crate::space::{Domain, Space};
@@ -60,10 +60,15 @@ impl Job {
     pub fn empty_part(&self) -> Result<Job> {
         self.of_rows([&[], &[]], Domain::Cross)
     }
-    fn of_rows(&self, [rows, cols]: [&[u32]; 2], domain: Domain) -> Result<Job> {
-        let plain = |fold: &Fold| match fold.grouped() {
-            Some(grouped) => grouped.inner.of_rows([rows, cols]),
-            None => fold.clone(),
+    /// Returns the question about the pairs `domain` of these rows of x and of y alone, without
+    /// groups.
+    ///
+    /// # Errors
+    /// As [`Self::part`].
+    pub fn of_rows(&self, [rows, cols]: [&[u32]; 2], domain: Domain) -> Result<Job> {
+        let plain = |fold: &Fold| {
+            let inner = fold.grouped().map_or(fold, |grouped| &grouped.inner);
+            inner.of_rows([rows, cols])
         };
         let other = domain == Domain::Cross;
         Ok(Job {
@@ -101,5 +106,45 @@ impl Job {
             .first_nan
             .map(|pair| pair_of(parts.half, &parts.rows(at), &parts.cols(at), pair));
         (states, Tally { first_nan, ..tally })
+    }
+    /// Returns states and counts of the question about some rows alone as those of this question:
+    /// its row r of x is `rows[r]` here, its row of y `cols[r]`. Lists of rows go to places from
+    /// `first` on.
+    ///
+    /// # Errors
+    /// `Internal` for a fold whose answer depends on the order of pairs, or that credits rows of y.
+    pub fn of_some_rows(
+        &self,
+        ([rows, cols], first): ([&[u32]; 2], usize),
+        states: Vec<State>,
+        tally: Tally,
+    ) -> Result<(Vec<State>, Tally)> {
+        let half = self.space.is_triangular();
+        let named = |(fold, state): (&Fold, State)| match (fold, state) {
+            (Fold::Histogram(_) | Fold::Extremes(_), state) => Ok(state),
+            (Fold::Join(join), State::Join(mut state)) if join.is_inner() => {
+                for (i, j) in state.i.iter_mut().zip(&mut state.j) {
+                    (*i, *j) = pair_of(half, rows, cols, (*i, *j));
+                }
+                Ok(State::Join(state))
+            }
+            (Fold::Nearest(_), State::Nearest(state)) if !half => {
+                Ok(State::Nearest(state.of_some_rows(first, cols)))
+            }
+            (
+                Fold::Join(_)
+                | Fold::Nearest(_)
+                | Fold::Top(_)
+                | Fold::Reduce(_)
+                | Fold::Dense(_)
+                | Fold::Quantile(_)
+                | Fold::Grouped(_),
+                _,
+            ) => Err(Error::internal("a fold that no square has")),
+        };
+        let states = self.folds.iter().zip(states).map(named);
+        let states = states.collect::<Result<_>>()?;
+        let first_nan = tally.first_nan.map(|pair| pair_of(half, rows, cols, pair));
+        Ok((states, Tally { first_nan, ..tally }))
     }
 }

@@ -278,6 +278,17 @@ impl NearestState {
     pub fn of_rows(start: usize, rows: Vec<Vec<Neighbour>>) -> Self {
         NearestState { start, rows }
     }
+    /// Returns the lists as the ones of rows from `start` on, whose row j of y is `cols[j]`. These
+    /// ascend, so ties keep their order.
+    pub(crate) fn of_some_rows(mut self, start: usize, cols: &[u32]) -> Self {
+        for (_, j) in self.rows.iter_mut().flatten() {
+            *j = u64::from(cols[*j as usize]);
+        }
+        NearestState {
+            start,
+            rows: self.rows,
+        }
+    }
     /// Returns whether `fold` over `n` × `m` rows can have this state.
     ///
     /// Lists of a file are trusted by no later step: merging relies on their order, and outputs

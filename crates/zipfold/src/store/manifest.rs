@@ -2,6 +2,7 @@
 
 use super::files::Files;
 use super::sent::Sent;
+use super::squares::SquaresOfStore;
 use crate::identity::Key;
 use crate::reading::read_data;
 use serde::{Deserialize, Serialize};
@@ -15,9 +16,10 @@ use zipfold_core::{Budget, Data, Error, Opt, Result};
 use zipfold_io::read::split_member;
 use zipfold_io::{Presence, Source, store_files};
 use zipfold_plan::Overrides;
+use zipfold_plan::squares::SquareCounts;
 
 /// The version of the layout of a store.
-pub(super) const LAYOUT: u32 = 1;
+pub(super) const LAYOUT: u32 = 2;
 /// The file that makes a folder a store.
 pub(super) const NAME: &str = "plan.json";
 
@@ -34,6 +36,9 @@ pub struct Manifest {
     pub shares: usize,
     /// What shares look like.
     pub shape: String,
+    /// How many squares there were, and how many are left, where shares are made of squares.
+    #[serde(default)]
+    pub squares: Option<SquareCounts>,
     /// How the numbers of every share come about.
     pub key: Key,
     /// The choices of the plan that workers make, too.
@@ -53,6 +58,8 @@ pub struct Loaded {
     pub manifest: Manifest,
     /// Its data.
     pub data: Data,
+    /// Its squares, where shares are made of them.
+    pub(crate) squares: Option<SquaresOfStore>,
 }
 
 /// What the planner expects.

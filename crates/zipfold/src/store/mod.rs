@@ -3,6 +3,7 @@
 //! ```text
 //! plan.json          the question, its inputs by reference, the cut into shares
 //! data               rows that were sent by value
+//! squares            rows by share, where shares are made of squares       squares.rs
 //! leases/000001 …    who works on a share now                              lease.rs
 //! running/000001 …   checkpoints inside shares
 //! parts/000001 …     results of shares, each put once                      work.rs
@@ -19,6 +20,7 @@ mod files;
 mod lease;
 mod manifest;
 mod sent;
+mod squares;
 mod status;
 mod work;
 
@@ -34,6 +36,7 @@ use crate::partial;
 use crate::query::{Answer, Query};
 use crate::reading::read_data;
 use crate::sharding::merge_each;
+use squares::SquaresOfStore;
 use std::path::Path;
 use std::time::Duration;
 use work::Worker;
@@ -129,10 +132,15 @@ impl Store {
         if store.files.get(manifest::NAME, &options.budget)?.is_some() {
             return Err(taken());
         }
-        let (manifest, _) = plan_shares(problem, data, inputs, planning, options)?;
+        let (manifest, squares) = plan_shares(problem, data, inputs, planning, options)?;
         Folder::new(root, &store.who.name()).make()?;
-        if store.files.list("parts")?.is_empty() && manifest.inputs.is_empty() {
-            sent::Sent::write(store.files.as_ref(), data)?;
+        if store.files.list("parts")?.is_empty() {
+            if manifest.inputs.is_empty() {
+                sent::Sent::write(store.files.as_ref(), data)?;
+            }
+            if let Some(squares) = squares {
+                squares.write(store.files.as_ref())?;
+            }
         }
         let text =
             serde_json::to_vec_pretty(&manifest).map_err(|e| Error::internal(e.to_string()))?;
@@ -156,7 +164,12 @@ impl Store {
     pub fn load(&self, budget: &Budget) -> Result<Loaded> {
         let manifest = self.manifest(budget)?;
         let data = manifest.data(self.files.as_ref(), budget)?;
-        Ok(Loaded { manifest, data })
+        let squares = SquaresOfStore::read(self.files.as_ref(), &manifest, budget)?;
+        Ok(Loaded {
+            manifest,
+            data,
+            squares,
+        })
     }
     /// Works on share `number`, from 1, or on shares until none is left. An interruption keeps a
     /// checkpoint inside the share, from which the next worker goes on.
@@ -274,13 +287,13 @@ impl Store {
 ///
 /// # Errors
 /// Those of planning; `Request` for more shares than there are tiles.
-pub fn plan_shares(
+fn plan_shares(
     problem: &Problem,
     data: &Data,
     inputs: Vec<Reference>,
     planning: ShareCount,
     options: &Options<'_>,
-) -> Result<(Manifest, Plan)> {
+) -> Result<(Manifest, Option<SquaresOfStore>)> {
     // Ranges are found once, not by every worker.
     let problem = crate::ranges::with_ranges(problem, data, options)?.into_owned();
     let explained = Query::new(&problem, data, options).explain()?;
@@ -301,13 +314,27 @@ pub fn plan_shares(
         None => enough(job, &plan, options).clamp(1, most),
     };
     let shape = shares::shape(job, &plan, shares);
+    let squares = SquaresOfStore::find(&problem, (job, &plan), shares)?;
+    let counts = squares.as_ref().map(SquaresOfStore::counts);
+    // Unless the number is given, no share is without a band.
+    let shares = match (&squares, planning.shares) {
+        (Some(squares), None) => shares.min(squares.most()),
+        (None, _) | (_, Some(_)) => shares,
+    };
     let seconds = seconds(&plan, shape);
     let manifest = Manifest {
         layout: manifest::LAYOUT,
         version: env!("CARGO_PKG_VERSION").into(),
         shares,
-        shape: shape.name().into(),
-        key: Key::of_plan(job, &plan, shares),
+        shape: match counts {
+            Some(_) => "squares of ranges along a curve".into(),
+            None => shape.name().into(),
+        },
+        key: match counts {
+            Some(counts) => Key::of_squares(job, &plan, counts),
+            None => Key::of_plan(job, &plan, shares),
+        },
+        squares: counts,
         overrides: options
             .overrides
             .texts()
@@ -326,7 +353,7 @@ pub fn plan_shares(
         inputs,
         problem,
     };
-    Ok((manifest, plan))
+    Ok((manifest, squares))
 }
 
 /// Predicted seconds: crosses compute half of the pairs twice.

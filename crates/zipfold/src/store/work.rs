@@ -4,13 +4,14 @@
 use super::files::Files;
 use super::lease::{Lease, LeaseAnswer, Who};
 use super::manifest::{Loaded, Manifest};
+use super::squares::SquareShare;
 use crate::identity::Key;
 use crate::options::Options;
-use crate::partial;
+use crate::partial::{self, Partial};
 use crate::query::Query;
 use crate::sharding;
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use zipfold_core::message::Wording;
@@ -129,7 +130,11 @@ impl Worker<'_> {
         let manifest = &self.loaded.manifest;
         let query = Query::new(&manifest.problem, &self.loaded.data, self.options);
         let explained = query.explain()?;
-        let key = Key::of_plan(&explained.job, &explained.plan, manifest.shares);
+        let (job, plan) = (&explained.job, &explained.plan);
+        let key = match manifest.squares {
+            Some(counts) => Key::of_squares(job, plan, counts),
+            None => Key::of_plan(job, plan, manifest.shares),
+        };
         match key.difference(&manifest.key) {
             None => Ok(()),
             Some((what, here, planned)) => {
@@ -323,26 +328,17 @@ impl Worker<'_> {
     fn compute(&self, index: usize) -> Result<()> {
         let manifest = &self.loaded.manifest;
         let (start, checkpoint) = (Instant::now(), self.checkpoint(index));
-        let shard = (index, manifest.shares);
-        // What cannot be continued is begun again.
-        let sound = partial::read_if_there(&checkpoint, self.budget()).is_ok();
-        let run = |resume: bool| {
-            let options = Options {
-                shard: Some(shard),
-                checkpoint: Some(checkpoint.clone()),
-                resume,
-                overrides: self.options.overrides.clone(),
-                budget: self.options.budget.clone(),
-                device: self.options.device,
-                warnings: self.options.warnings.clone(),
-                ..*self.options
-            };
-            let answer = Query::new(&manifest.problem, &self.loaded.data, &options).run()?;
-            sharding::part(&manifest.problem, &answer.outcome, shard)
-        };
-        let part = match run(sound) {
-            Err(e) if sound && e.blame() == Blame::Request => run(false)?,
-            done => done?,
+        let part = match &self.loaded.squares {
+            Some(squares) => SquareShare {
+                problem: &manifest.problem,
+                data: &self.loaded.data,
+                manifest,
+                squares,
+                options: self.options,
+                checkpoint: &checkpoint,
+            }
+            .compute(index)?,
+            None => self.tiles(index, &checkpoint)?,
         };
         let bytes = partial::encode(&part)?;
         self.files.put_new(&part_name(index), &bytes)?;
@@ -357,5 +353,39 @@ impl Worker<'_> {
         self.files.remove(&failed_name(index))?;
         partial::discard(&checkpoint);
         Ok(())
+    }
+    /// Computes the tiles of share `index`.
+    fn tiles(&self, index: usize, checkpoint: &Path) -> Result<Partial> {
+        let manifest = &self.loaded.manifest;
+        let shard = (index, manifest.shares);
+        let run = |resume: bool| {
+            let options = Options {
+                shard: Some(shard),
+                checkpoint: Some(checkpoint.to_owned()),
+                resume,
+                overrides: self.options.overrides.clone(),
+                budget: self.options.budget.clone(),
+                device: self.options.device,
+                warnings: self.options.warnings.clone(),
+                ..*self.options
+            };
+            let answer = Query::new(&manifest.problem, &self.loaded.data, &options).run()?;
+            sharding::part(&manifest.problem, &answer.outcome, shard)
+        };
+        continued(checkpoint, self.budget(), run)
+    }
+}
+
+/// What `run` gives, which goes on from a checkpoint if it is told to. One that cannot be continued
+/// is begun again.
+pub(super) fn continued<T>(
+    checkpoint: &Path,
+    budget: &Budget,
+    run: impl Fn(bool) -> Result<T>,
+) -> Result<T> {
+    let sound = partial::read_if_there(checkpoint, budget).is_ok();
+    match run(sound) {
+        Err(e) if sound && e.blame() == Blame::Request => run(false),
+        done => done,
     }
 }

@@ -24,6 +24,7 @@ mod pair_formulas;
 mod placed_tables;
 mod range_search;
 mod sorted;
+mod squares;
 mod traversal;
 mod tree;
 
@@ -33,3 +34,4 @@ pub use column_grids::ColumnGridHistogram;
 pub use cutoff::CutoffGrid;
 pub use open_pairs::SortedRows;
 pub use range_search::RangeSearch;
+pub use squares::squares;

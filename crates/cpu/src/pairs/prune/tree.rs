@@ -163,7 +163,7 @@ impl Level {
         level
     }
     /// The boxes of [`LANES`] boxes of `below` each.
-    fn over(below: &Level, width: usize) -> Level {
+    pub(super) fn over(below: &Level, width: usize) -> Level {
         let mut level = Level::new(below.count.div_ceil(LANES), width);
         for c in 0..width {
             for b in 0..below.count {

@@ -1,0 +1,288 @@
+//! Squares of sorted rows whose boxes settle all of their pairs, found when a question is planned.
+//!
+//! ```text
+//! unit  = rows along the curve, LANES units a range
+//! for each range of x
+//!     neighbours: the k-th best of its rows is at most what bounds say of k others
+//!     bounds of its box against those of LANES ranges of y: settled, or
+//!         against the LANES units of a range: settled, or left
+//!         units of x against those: pairs that stay open, a measure of the work
+//! ```
+
+use super::decision::{PruneDecision, Pruner};
+use super::limits::Limits;
+use super::sorted::Sorted;
+use super::tree::{Hoisted, Level};
+use std::ops::Range;
+use zipfold_core::fold::{Best, Fold, State, Tally};
+use zipfold_core::pair::interval_bounds::{Bounds, LANES};
+use zipfold_core::{Job, Side, Space};
+use zipfold_plan::squares::{Band, SquareCounts, Squares, is_by_row};
+
+/// Boxes of units of rows, and of ranges of LANES units each.
+struct Ranges {
+    unit: usize,
+    rows: usize,
+    units: Level,
+    ranges: Level,
+}
+
+impl Ranges {
+    /// About `wanted` ranges of the rows in `order`.
+    fn new(hoisted: &Hoisted, order: &[u32], wanted: usize) -> Ranges {
+        let unit = order.len().div_ceil(wanted.max(1) * LANES).max(1);
+        let units = Level::over_rows(hoisted, order, unit);
+        Ranges {
+            unit,
+            rows: order.len(),
+            ranges: Level::over(&units, hoisted.width),
+            units,
+        }
+    }
+    /// The places of a range.
+    fn range(&self, at: usize) -> Range<usize> {
+        let size = self.unit * LANES;
+        at * size..((at + 1) * size).min(self.rows)
+    }
+    /// The places of a unit.
+    fn unit(&self, at: usize) -> Range<usize> {
+        (at * self.unit).min(self.rows)..((at + 1) * self.unit).min(self.rows)
+    }
+}
+
+/// Finds the squares that are left of `job`, with about `wanted` ranges a side; none where its
+/// formula has no bounds. Its folds are those of [`zipfold_plan::squares::serve`].
+pub fn squares(job: &Job, wanted: usize) -> Option<Squares> {
+    let bounds = Bounds::new(&job.low, job.periodic_box.as_ref())?;
+    let sorted = Sorted::new(job);
+    let sides = [(Side::X, &sorted.x), (Side::Y, &sorted.y)];
+    let [x, y] = sides.map(|(side, rows)| Ranges::new(rows, sorted.orders.by_side(side), wanted));
+    let limits = Limits::new(&[]);
+    let mut search = Search {
+        job,
+        x: &x,
+        y: &y,
+        pruner: Pruner::new(job, &limits),
+        bounds,
+        states: job.folds.iter().map(|fold| nothing(job, fold)).collect(),
+        worst: vec![f64::NAN; job.folds.len()],
+        tally: Tally::default(),
+        counts: SquareCounts {
+            ranges: [x.ranges.count, y.ranges.count],
+            ..SquareCounts::default()
+        },
+    };
+    let bands = (0..x.ranges.count).map(|at| search.band(at));
+    let bands = bands.filter(|band| band.own || !band.cols.is_empty());
+    let bands = bands.collect();
+    let Search {
+        states,
+        tally,
+        counts,
+        ..
+    } = search;
+    let second = match job.space.is_self() {
+        true => vec![],
+        false => sorted.orders.by_side(Side::Y).to_vec(),
+    };
+    Some(Squares {
+        counts,
+        bands,
+        orders: [sorted.orders.by_side(Side::X).to_vec(), second],
+        states,
+        tally,
+    })
+}
+
+/// What a fold has before any pair, without rows of its own.
+fn nothing(job: &Job, fold: &Fold) -> State {
+    match is_by_row(fold) {
+        true => fold.part(&(0..0)),
+        false => fold.start(job.space.n, job.space.m),
+    }
+}
+
+/// The search on its way.
+struct Search<'e, 'j> {
+    job: &'j Job,
+    x: &'e Ranges,
+    y: &'e Ranges,
+    bounds: Bounds<'e>,
+    pruner: Pruner<'e>,
+    states: Vec<State>,
+    tally: Tally,
+    counts: SquareCounts,
+    /// By fold: what a value must not exceed to matter to a row of the range of x; NaN where all
+    /// matter.
+    worst: Vec<f64>,
+}
+
+impl Search<'_, '_> {
+    fn space(&self) -> &Space {
+        &self.job.space
+    }
+    /// What is left of the squares of range `at` of x.
+    fn band(&mut self, at: usize) -> Band {
+        let rows = self.x.range(at);
+        for (number, fold) in self.job.folds.iter().enumerate() {
+            if let Some(best) = fold.best().filter(|_| is_by_row(fold)) {
+                self.worst[number] = self.kth(at, &best);
+            }
+        }
+        let first = if self.space().is_triangular() { at } else { 0 };
+        let mut band = Band {
+            rows: rows.clone(),
+            own: false,
+            cols: vec![],
+            open: 0,
+        };
+        let left: Vec<usize> = (first / LANES * LANES..self.y.ranges.count)
+            .step_by(LANES)
+            .flat_map(|batch| self.left(at, first, batch))
+            .collect();
+        for other in left {
+            self.counts.left += 1;
+            if self.space().is_self() && other == at {
+                band.own = true;
+                band.open += self.space().count(&rows, &rows);
+                continue;
+            }
+            self.square(at, other, &mut band);
+        }
+        band
+    }
+    /// What the k-th best value of any row of range `at` of x is at most: one box of y with k rows
+    /// is enough for a row.
+    fn kth(&mut self, at: usize, best: &Best) -> f64 {
+        let (x, y, own) = (self.x, self.y, self.space().is_self());
+        // A row is not its own neighbour.
+        let enough = |rows: usize, same: bool| rows >= best.k + usize::from(same && own);
+        let (mut least, mut spans) = (f64::INFINITY, vec![]);
+        set(&mut self.bounds, &x.ranges, at);
+        for batch in (0..y.ranges.count).step_by(LANES) {
+            self.run_lanes(&y.ranges, batch);
+            for other in batch..(batch + LANES).min(y.ranges.count) {
+                let (lo, hi) = self.ends(other - batch, best);
+                spans.push(lo);
+                if enough(y.range(other).len(), other == at) {
+                    least = least.min(hi);
+                }
+            }
+        }
+        // Smaller boxes say more: those of ranges that may have a better one.
+        let near: Vec<usize> = (0..spans.len()).filter(|b| spans[*b] <= least).collect();
+        let mut of_all = f64::NEG_INFINITY;
+        for unit in at * LANES..((at + 1) * LANES).min(x.units.count) {
+            set(&mut self.bounds, &x.units, unit);
+            let mut of_unit = least;
+            for first in near.iter().map(|range| range * LANES) {
+                self.run_lanes(&y.units, first);
+                for other in first..(first + LANES).min(y.units.count) {
+                    if enough(y.unit(other).len(), other == unit) {
+                        of_unit = of_unit.min(self.ends(other - first, best).1);
+                    }
+                }
+            }
+            of_all = of_all.max(of_unit);
+        }
+        of_all
+    }
+    /// Bounds of the box of x that is set against LANES boxes of y from `first` on.
+    fn run_lanes(&mut self, level: &Level, first: usize) {
+        let (lo, hi) = (&level.lo[first..], &level.hi[first..]);
+        self.bounds.set_lanes(Side::Y, lo, hi, level.stride);
+        self.bounds.run();
+    }
+    /// Between what the values of a lane lie, negated where the largest are wanted; anything where
+    /// one of them may be none.
+    fn ends(&self, lane: usize, best: &Best) -> (f64, f64) {
+        let span = |root: usize| self.bounds.root(root).lane(lane);
+        let mut roots = 0..self.job.low.formula.roots.len();
+        if !roots.all(|root| span(root).is_known()) {
+            return (f64::NEG_INFINITY, f64::INFINITY);
+        }
+        let of_best = span(best.root).falling(best.largest);
+        (of_best.lo, of_best.hi)
+    }
+    /// The ranges of y, from `first` on, of the batch from `batch` on that are not settled with
+    /// range `at` of x.
+    fn left(&mut self, at: usize, first: usize, batch: usize) -> Vec<usize> {
+        let y = &self.y.ranges;
+        set(&mut self.bounds, &self.x.ranges, at);
+        self.run_lanes(y, batch);
+        let rows = self.x.range(at);
+        let mut left = vec![];
+        for other in batch.max(first)..(batch + LANES).min(y.count) {
+            let pairs = self.space().count(&rows, &self.y.range(other));
+            if pairs == 0 {
+                continue;
+            }
+            self.counts.all += 1;
+            if !self.settle(other - batch, pairs) {
+                left.push(other);
+            }
+        }
+        left
+    }
+    /// Adds to `band` the units of range `other` of y that are not settled with range `at` of x.
+    fn square(&mut self, at: usize, other: usize, band: &mut Band) {
+        let first = other * LANES;
+        set(&mut self.bounds, &self.x.ranges, at);
+        self.run_lanes(&self.y.units, first);
+        let mut open = [false; LANES];
+        for (lane, open) in open.iter_mut().enumerate() {
+            let cols = self.y.unit(first + lane);
+            if cols.is_empty() {
+                continue;
+            }
+            let pairs = self.space().count(&band.rows, &cols);
+            *open = !self.settle(lane, pairs);
+            if *open {
+                match band.cols.last_mut() {
+                    Some(last) if last.end == cols.start => last.end = cols.end,
+                    _ => band.cols.push(cols),
+                }
+            }
+        }
+        for unit in at * LANES..((at + 1) * LANES).min(self.x.units.count) {
+            set(&mut self.bounds, &self.x.units, unit);
+            self.bounds.run();
+            for lane in (0..LANES).filter(|lane| open[*lane]) {
+                if self.verdict(lane) == PruneDecision::Evaluate {
+                    let (rows, cols) = (self.x.unit(unit), self.y.unit(first + lane));
+                    band.open += rows.len() as u64 * cols.len() as u64;
+                }
+            }
+        }
+    }
+    /// What bounds say of a lane; pairs that the answer must have one by one are left.
+    fn verdict(&mut self, lane: usize) -> PruneDecision {
+        let worst = &self.worst;
+        match self.pruner.decide(&self.bounds, lane, |at| worst[at]) {
+            PruneDecision::Settled if self.pruner.matters() => PruneDecision::Evaluate,
+            decision => decision,
+        }
+    }
+    /// Counts `pairs` pairs of a lane, if bounds settle them.
+    fn settle(&mut self, lane: usize, pairs: u64) -> bool {
+        match self.verdict(lane) {
+            PruneDecision::Evaluate => return false,
+            PruneDecision::Far => self.tally.beyond_cutoff += pairs,
+            PruneDecision::Settled => {
+                self.tally.counted += pairs;
+                let folds = self.job.folds.iter().zip(&mut self.states);
+                for ((fold, state), whole) in folds.zip(&self.pruner.wholes) {
+                    fold.settle_count(state, *whole, pairs);
+                }
+            }
+        }
+        self.tally.skipped += pairs;
+        self.counts.settled += pairs;
+        true
+    }
+}
+
+/// Sets box `at` of x for all lanes.
+fn set(bounds: &mut Bounds<'_>, level: &Level, at: usize) {
+    bounds.set_one(Side::X, &level.lo[at..], &level.hi[at..], level.stride);
+}

@@ -1,0 +1,239 @@
+//! Squares of a pruned question: ranges of the rows of x along a curve against ranges of those of
+//! y. Squares whose boxes settle all of their pairs are counted when the question is planned, and
+//! no share is made of them.
+//!
+//! ```text
+//!        ranges of y                       of one table, half of the pairs
+//!        0  1  2  3                               0  1  2  3
+//!     0  ■  ■  ·  ·     · settled              0  ◥  ■  ·  ·      band 0: its own pairs, and
+//!     1  ■  ■  ■  ·     ■ left                 1     ◥  ■  ·              rows 0 × columns 1
+//!     2  ·  ■  ■  ■                            2        ◥  ■
+//! ```
+//!
+//! A *band* is what is left of the squares of one range of x. It is one question, or two where its
+//! own pairs are among them: rows that are copied and sorted once serve all of its squares. Shares
+//! are runs of bands with about as much work each.
+//!
+//! Answers that depend on no order of pairs have the bits of one run, since every pair is in one
+//! square, and a square is settled by the bounds that a pruned run takes.
+
+use serde::{Deserialize, Serialize};
+use std::ops::Range;
+use zipfold_core::fold::{Fold, State, Tally};
+use zipfold_core::{Domain, Job, Space};
+
+/// The squares of a question.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Squares {
+    /// How many there were, and how many are left.
+    pub counts: SquareCounts,
+    /// The squares that are left, by range of x.
+    pub bands: Vec<Band>,
+    /// The rows of x and of y by place along the curve; of one table once.
+    pub orders: [Vec<u32>; 2],
+    /// By fold: what settled pairs give; of folds by row nothing.
+    pub states: Vec<State>,
+    /// What happened to them.
+    pub tally: Tally,
+}
+
+/// How many squares there were, and how many are left.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SquareCounts {
+    /// Ranges of x and of y.
+    pub ranges: [usize; 2],
+    /// Squares with pairs.
+    pub all: u64,
+    /// Squares that bounds do not settle.
+    pub left: u64,
+    /// Pairs that are settled.
+    pub settled: u64,
+}
+
+/// What is left of the squares of one range of x.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Band {
+    /// Places of its rows of x.
+    pub rows: Range<usize>,
+    /// Whether pairs of these rows among themselves are left, where x and y are one table.
+    pub own: bool,
+    /// Places of its other rows of y, ascending.
+    pub cols: Vec<Range<usize>>,
+    /// Pairs that bounds of smaller boxes leave open: a measure of its work.
+    pub open: u64,
+}
+
+/// A question about some rows of x and some rows of y.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// Rows of x, ascending.
+    pub rows: Vec<u32>,
+    /// Rows of y, ascending.
+    pub cols: Vec<u32>,
+    /// Which of their pairs: [`Domain::Cross`], or the domain of the question for pairs of the same
+    /// rows.
+    pub domain: Domain,
+}
+
+impl Squares {
+    /// The bands of share `index` of `parts`: consecutive ones with about as much work as others
+    /// have. A share may have none.
+    pub fn share(&self, index: usize, parts: usize) -> Range<usize> {
+        // A band has its rows to place, even where no pair is open.
+        let work = |band: &Band| u128::from(band.open) + band.rows.len() as u128;
+        let total: u128 = self.bands.iter().map(work).sum();
+        let begin = |part: usize| {
+            let bound = total * part as u128;
+            let mut before = 0;
+            // A band belongs to the share in which its middle lies.
+            let inside = |band: &&Band| {
+                let middle = 2 * before + work(band);
+                before += work(band);
+                middle * (parts as u128) < 2 * bound
+            };
+            match part >= parts {
+                true => self.bands.len(),
+                false => self.bands.iter().take_while(inside).count(),
+            }
+        };
+        begin(index)..begin(index + 1)
+    }
+    /// The rows of y at these places, or of x where both are one table.
+    fn of_y(&self, space: &Space) -> &[u32] {
+        &self.orders[usize::from(!space.is_self())]
+    }
+    /// The questions of a band, in the order in which they are merged.
+    pub fn pieces(&self, space: &Space, band: &Band) -> Vec<Piece> {
+        let sorted = |places: &mut dyn Iterator<Item = &Range<usize>>, order: &[u32]| {
+            let mut rows: Vec<u32> = places
+                .flat_map(|range| &order[range.clone()])
+                .copied()
+                .collect();
+            rows.sort_unstable();
+            rows
+        };
+        let rows = sorted(&mut std::iter::once(&band.rows), &self.orders[0]);
+        let cols = sorted(&mut band.cols.iter(), self.of_y(space));
+        let own = band.own.then(|| Piece {
+            rows: rows.clone(),
+            cols: rows.clone(),
+            domain: space.domain,
+        });
+        let others = (!cols.is_empty()).then(|| Piece {
+            rows,
+            cols,
+            domain: Domain::Cross,
+        });
+        own.into_iter().chain(others).collect()
+    }
+    /// Whether places, ranges and rows are those of `space`: a file may hold anything.
+    pub fn fits(&self, space: &Space) -> bool {
+        let [x, y] = &self.orders;
+        let second = if space.is_self() { 0 } else { space.m };
+        let whole = |order: &[u32], rows: usize| {
+            let mut seen = vec![false; rows];
+            let mut once = order.iter().map(|row| {
+                seen.get_mut(*row as usize)
+                    .is_some_and(|seen| !std::mem::replace(seen, true))
+            });
+            order.len() == rows && once.all(|once| once)
+        };
+        let (n, m) = (space.n, self.of_y(space).len());
+        let inside = |range: &Range<usize>, end: usize| range.start < range.end && range.end <= end;
+        let band = |band: &Band| {
+            inside(&band.rows, n)
+                && band.cols.iter().all(|range| inside(range, m))
+                && (!band.own || space.is_self())
+        };
+        whole(x, n) && whole(y, second) && self.bands.iter().all(band)
+    }
+}
+
+/// Whether a fold has a result for each row of x. A band has all pairs of its rows then, so results
+/// are complete in one share.
+pub fn is_by_row(fold: &Fold) -> bool {
+    matches!(fold, Fold::Nearest(_))
+}
+
+/// Whether the folds of `job` are those of squares: their answers depend on no order of pairs,
+/// bounds settle their pairs, and a pair is credited to no row of y.
+pub fn serve(job: &Job) -> bool {
+    // The k best of a row are a bound for others only where a cut-off leaves none of them out.
+    let by_row = !job.space.is_triangular() && job.cutoff_root.is_none();
+    let loose = |fold: &Fold| match fold {
+        Fold::Histogram(_) => true,
+        Fold::Join(join) => join.is_inner(),
+        Fold::Nearest(_) => by_row,
+        Fold::Extremes(_)
+        | Fold::Top(_)
+        | Fold::Reduce(_)
+        | Fold::Dense(_)
+        | Fold::Quantile(_)
+        | Fold::Grouped(_) => false,
+    };
+    job.parts.is_none() && crate::prune::mode(job).is_some() && job.folds.iter().all(loose)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn squares(open: &[u64]) -> Squares {
+        let band = |(at, open): (usize, &u64)| Band {
+            rows: at..at + 1,
+            own: true,
+            cols: vec![],
+            open: *open,
+        };
+        Squares {
+            counts: SquareCounts::default(),
+            bands: open.iter().enumerate().map(band).collect(),
+            orders: [(0..open.len() as u32).rev().collect(), vec![]],
+            states: vec![],
+            tally: Tally::default(),
+        }
+    }
+
+    #[test]
+    fn shares_of_bands_are_disjoint_cover_all_and_are_balanced() {
+        for open in [
+            &[][..],
+            &[5],
+            &[1, 1, 1, 1, 1, 1, 1],
+            &[0, 90, 3, 4, 0, 0, 50],
+        ] {
+            let squares = squares(open);
+            for parts in [1, 2, 3, 7, 20] {
+                let end = (0..parts).fold(0, |end, index| {
+                    let share = squares.share(index, parts);
+                    assert_eq!(share.start, end, "{open:?} {index} of {parts}");
+                    share.end
+                });
+                assert_eq!(end, open.len());
+            }
+        }
+        let even = squares(&[10; 12]);
+        assert!((0..4).all(|index| even.share(index, 4).len() == 3));
+    }
+
+    #[test]
+    fn what_does_not_fit_its_rows_is_told() {
+        let space = Space {
+            domain: Domain::Triangle,
+            n: 4,
+            m: 4,
+            cutoff: None,
+        };
+        let good = squares(&[1; 4]);
+        assert!(good.fits(&space));
+        let mut twice = good.clone();
+        twice.orders[0][1] = 3;
+        assert!(!twice.fits(&space));
+        let mut beyond = good.clone();
+        beyond.bands[3].cols = vec![2..5];
+        assert!(!beyond.fits(&space));
+        let mut longer = good;
+        longer.orders[0].push(4);
+        assert!(!longer.fits(&space));
+    }
+}

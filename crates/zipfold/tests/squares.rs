@@ -1,0 +1,349 @@
+//! Shares of squares: what bounds settle is counted in the plan, the rest merges to the bits of one
+//! run, for every domain and number of shares, and workers may stop at any time.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use zipfold::internals::core::Opt;
+use zipfold::internals::core::fold::Tally;
+use zipfold::internals::core::opt::Given;
+use zipfold::internals::store::{Habits, Loaded, Manifest, ShareCount, Store};
+use zipfold::{Data, Options, Output, Problem, Progress, Query, Result, Table, Target};
+
+fn folder(name: &str) -> PathBuf {
+    let path = std::env::temp_dir().join(format!("zipfold-squares-{name}-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&path);
+    path
+}
+
+/// Numbers of a generator of one line.
+fn numbers(seed: u64, count: usize, most: f64) -> Vec<f64> {
+    let mut state = seed;
+    let mut next = move || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (state >> 11) as f64 / (1u64 << 53) as f64 * most
+    };
+    (0..count).map(|_| next()).collect()
+}
+
+fn rows(seed: u64, n: usize) -> Table {
+    Table::f64(n, 3, numbers(seed, n * 3, 100.0)).unwrap()
+}
+
+fn problem(about: &str) -> Problem {
+    let pair = match about.contains("\"pair\"") {
+        true => "",
+        false => r#""pair": {"metric": "euclidean"}, "#,
+    };
+    let text = format!(r#"{{"schema": 1, "x": "x", {pair}{about}}}"#);
+    serde_json::from_str(&text).unwrap_or_else(|e| panic!("{about}: {e}"))
+}
+
+fn options() -> Options<'static> {
+    let mut options = Options {
+        threads: 2,
+        ..Options::default()
+    };
+    options.overrides.set("prune", "on").unwrap();
+    options
+}
+
+fn planned(
+    root: &Path,
+    (problem, data): (&Problem, &Data),
+    shares: usize,
+) -> Result<(Store, Manifest)> {
+    let planning = ShareCount {
+        shares: Some(shares),
+    };
+    Store::plan_sent(root, (problem, data), planning, &options())
+}
+
+fn wording(opt: Opt, _: Given<'_>) -> String {
+    opt.key().to_string()
+}
+
+fn work(store: &Store, loaded: &Loaded, options: &Options<'_>) -> Result<Vec<usize>> {
+    let worked = store.work(loaded, None, (&Habits::default(), wording), options)?;
+    assert!(worked.failed.is_empty(), "{:?}", worked.failed);
+    Ok(worked.done)
+}
+
+/// The states of all folds, matches in order, and what became of the pairs.
+fn told(outputs: &[Output], tally: &Tally) -> String {
+    let state = |output: &Output| match output {
+        Output::State(state) => format!("{state:?}"),
+        _ => panic!("a dense result"),
+    };
+    let states: Vec<String> = outputs.iter().map(state).collect();
+    let (counted, beyond, nan, first) = (
+        tally.counted,
+        tally.beyond_cutoff,
+        tally.nan,
+        tally.first_nan,
+    );
+    format!("{states:?} {counted} {beyond} {nan} {first:?}")
+}
+
+/// The answer of a store over these shares is the one of one run, bit by bit.
+fn same(name: &str, (problem, data): (&Problem, &Data), shares: usize) {
+    let (root, options) = (folder(name), options());
+    let (store, manifest) = planned(&root, (problem, data), shares).unwrap();
+    let squares = manifest
+        .squares
+        .unwrap_or_else(|| panic!("{name}: no squares"));
+    assert!(
+        squares.left < squares.all && squares.settled > 0,
+        "{name}: {squares:?}"
+    );
+    let loaded = store.load(&options.budget).unwrap();
+    assert_eq!(work(&store, &loaded, &options).unwrap().len(), shares);
+    let whole = Query::new(problem, data, &options).run().unwrap();
+    let merged = store.merge(&loaded, (&Target::Memory, false), &options);
+    let merged = merged.unwrap().0.outcome;
+    assert_eq!(merged.pairs, whole.outcome.pairs, "{name}");
+    let [got, wanted] = [&merged, &whole.outcome].map(|o| told(&o.outputs, &o.tally));
+    assert!(got == wanted, "{name} in {shares} shares:\n{got}\n{wanted}");
+    std::fs::remove_dir_all(root).unwrap();
+}
+
+const SHORT: &str = r#"{"kind": "histogram", "axes": [{"bins": 12, "range": [0.0, 6.0]}]}"#;
+const NEAR: &str = r#"{"kind": "join", "where": "euclidean(x, y) < 4", "value": "x[0] * y[0]"}"#;
+
+#[test]
+fn every_domain_has_the_bits_of_one_run() {
+    let data = Data {
+        x: rows(1, 3000),
+        y: None,
+        weights: vec![None],
+    };
+    for (at, domain) in ["triangle", "diagonal", "ordered", "square"]
+        .iter()
+        .enumerate()
+    {
+        for (kind, fold) in [("counts", SHORT), ("matches", NEAR)] {
+            let problem = problem(&format!(r#""domain": "{domain}", "folds": [{fold}]"#));
+            let shares = [2, 3, 7, 12][at];
+            same(&format!("{domain}-{kind}"), (&problem, &data), shares);
+        }
+    }
+}
+
+#[test]
+fn two_tables_have_the_bits_of_one_run() {
+    let data = Data {
+        x: rows(2, 2500),
+        y: Some(rows(3, 1700)),
+        weights: vec![None, None],
+    };
+    let problem = problem(&format!(r#""y": "y", "folds": [{SHORT}, {NEAR}]"#));
+    same("cross", (&problem, &data), 5);
+}
+
+#[test]
+fn weights_values_cut_offs_and_boxes_have_the_bits_of_one_run() {
+    let x = rows(4, 2600);
+    let weight = Table::f64(2600, 1, numbers(9, 2600, 3.0)).unwrap();
+    let weighed = Data {
+        x: x.clone(),
+        y: None,
+        weights: vec![Some([weight.clone(), weight])],
+    };
+    let fold = r#"{"kind": "histogram", "axes": [{"edges": [0.0, 1.0, 5.0]}], "weights": "w"}"#;
+    same(
+        "weights",
+        (&problem(&format!(r#""folds": [{fold}]"#)), &weighed),
+        4,
+    );
+    let plain = Data {
+        x,
+        y: None,
+        weights: vec![None],
+    };
+    let cut = problem(&format!(r#""cutoff": 5.0, "folds": [{SHORT}]"#));
+    same("cutoff", (&cut, &plain), 4);
+    let boxed = problem(&format!(
+        r#""box": [100.0, 100.0, 100.0], "folds": [{SHORT}]"#
+    ));
+    same("box", (&boxed, &plain), 4);
+}
+
+/// Neighbours of one table and of two, near and far, of few and of all rows.
+#[test]
+fn neighbours_have_the_bits_of_one_run() {
+    let near = |k: usize| format!(r#"{{"kind": "nearest", "k": {k}}}"#);
+    let plane = |seed, n| Table::f64(n, 2, numbers(seed, n * 2, 100.0)).unwrap();
+    let grid = (0..3000).flat_map(|at| [at % 50, at / 50].map(f64::from));
+    let ties = Table::f64(3000, 2, grid.collect()).unwrap();
+    for (name, x) in [("random", plane(11, 3000)), ("ties", ties)] {
+        let data = |y, folds| Data {
+            x: x.clone(),
+            y,
+            weights: vec![None; folds],
+        };
+        for (domain, shares) in [("ordered", 5), ("square", 6)] {
+            let question = problem(&format!(r#""domain": "{domain}", "folds": [{}]"#, near(4)));
+            same(
+                &format!("{name}-{domain}"),
+                (&question, &data(None, 1)),
+                shares,
+            );
+        }
+        let mixed = format!(r#""domain": "ordered", "folds": [{}, {NEAR}]"#, near(3));
+        same(
+            &format!("{name}-mixed"),
+            (&problem(&mixed), &data(None, 2)),
+            7,
+        );
+        let two = problem(&format!(r#""y": "y", "folds": [{}]"#, near(2)));
+        same(
+            &format!("{name}-two"),
+            (&two, &data(Some(plane(12, 2000)), 1)),
+            6,
+        );
+    }
+}
+
+/// Rows in one place, far from the origin, and without a number.
+#[test]
+fn odd_rows_have_the_bits_of_one_run() {
+    let mut values = numbers(5, 2400 * 3, 90.0);
+    values[..900].iter_mut().for_each(|v| *v = 1e9 + 1.0);
+    values[900..1200].iter_mut().for_each(|v| *v = 7.0);
+    let (mut holes, whole) = (values.clone(), values);
+    holes[2000] = f64::NAN;
+    holes[6001] = f64::NAN;
+    for (name, values) in [("odd", whole), ("holes", holes)] {
+        let data = Data {
+            x: Table::f64(2400, 3, values).unwrap(),
+            y: None,
+            weights: vec![None],
+        };
+        let problem = problem(&format!(r#""nan": "skip", "folds": [{SHORT}]"#));
+        same(name, (&problem, &data), 6);
+    }
+}
+
+#[test]
+fn a_value_that_is_none_is_named_by_its_rows() {
+    let mut values = numbers(6, 2000 * 3, 100.0);
+    // The difference of two infinite numbers is none.
+    values[1500 * 3] = f64::INFINITY;
+    values[3 * 3] = f64::INFINITY;
+    let data = Data {
+        x: Table::f64(2000, 3, values).unwrap(),
+        y: None,
+        weights: vec![None],
+    };
+    let (root, options, problem) = (
+        folder("nan"),
+        options(),
+        problem(&format!(r#""folds": [{SHORT}]"#)),
+    );
+    let (store, manifest) = planned(&root, (&problem, &data), 3).unwrap();
+    assert!(manifest.squares.is_some());
+    let loaded = store.load(&options.budget).unwrap();
+    let worked = store
+        .work(&loaded, None, (&Habits::default(), wording), &options)
+        .unwrap();
+    let errors: Vec<&String> = worked.failed.iter().map(|(_, error)| error).collect();
+    assert!(
+        !errors.is_empty() && errors.iter().all(|e| e.contains("(3, 1500)")),
+        "{errors:?}"
+    );
+    std::fs::remove_dir_all(root).unwrap();
+}
+
+/// A worker that is stopped again and again ends all the same, and its parts are those of one that
+/// was not.
+#[test]
+fn a_share_goes_on_from_its_checkpoint() {
+    let data = Data {
+        x: rows(7, 4000),
+        y: None,
+        weights: vec![None],
+    };
+    let problem = problem(&format!(r#""folds": [{SHORT}, {NEAR}]"#));
+    let parts = |root: &Path| {
+        let part = |at| std::fs::read(root.join(format!("parts/00000{at}"))).unwrap();
+        (1..=2).map(part).collect::<Vec<_>>()
+    };
+    let (root, stopped_root) = (folder("whole"), folder("stopped"));
+    let (store, _) = planned(&root, (&problem, &data), 2).unwrap();
+    let loaded = store.load(&options().budget).unwrap();
+    work(&store, &loaded, &options()).unwrap();
+    let (stopped, _) = planned(&stopped_root, (&problem, &data), 2).unwrap();
+    let loaded = stopped.load(&options().budget).unwrap();
+    let mut stops = 0;
+    loop {
+        let stop = AtomicBool::new(false);
+        let looks = std::sync::atomic::AtomicU64::new(0);
+        let tell = |_: Progress| {
+            if looks.fetch_add(1, Ordering::SeqCst) == 2 {
+                stop.store(true, Ordering::SeqCst);
+            }
+        };
+        let options = Options {
+            stop: Some(&stop),
+            progress: Some(&tell),
+            checkpoint_every: Duration::ZERO,
+            ..options()
+        };
+        match work(&stopped, &loaded, &options) {
+            Ok(_) => break,
+            Err(e) => assert_eq!(e.blame(), zipfold::Blame::Interrupted, "{e}"),
+        }
+        stops += 1;
+        assert!(stops < 1000);
+    }
+    assert!(stops > 3, "{stops} stops");
+    assert!(parts(&root) == parts(&stopped_root));
+    assert_eq!(
+        std::fs::read_dir(stopped_root.join("running"))
+            .unwrap()
+            .count(),
+        0
+    );
+    for root in [root, stopped_root] {
+        std::fs::remove_dir_all(root).unwrap();
+    }
+}
+
+#[test]
+fn squares_that_were_changed_are_refused() {
+    let data = Data {
+        x: rows(8, 2000),
+        y: None,
+        weights: vec![None],
+    };
+    let problem = problem(&format!(r#""folds": [{SHORT}]"#));
+    let root = folder("changed");
+    let (store, _) = planned(&root, (&problem, &data), 2).unwrap();
+    let path = root.join("squares");
+    let mut bytes = std::fs::read(&path).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    std::fs::write(&path, bytes).unwrap();
+    assert!(store.load(&options().budget).is_err());
+    std::fs::remove_file(&path).unwrap();
+    let error = store.load(&options().budget).unwrap_err().to_string();
+    assert!(error.contains("squares"), "{error}");
+    std::fs::remove_dir_all(root).unwrap();
+}
+
+/// A question whose bounds settle little is cut as without squares.
+#[test]
+fn long_histograms_have_no_squares() {
+    let data = Data {
+        x: rows(1, 2000),
+        y: None,
+        weights: vec![None],
+    };
+    let fold = r#"{"kind": "histogram", "axes": [{"bins": 12, "range": [0.0, 200.0]}]}"#;
+    let root = folder("long");
+    let question = problem(&format!(r#""folds": [{fold}]"#));
+    let (_, manifest) = planned(&root, (&question, &data), 2).unwrap();
+    assert!(manifest.squares.is_none());
+    std::fs::remove_dir_all(root).unwrap();
+}
