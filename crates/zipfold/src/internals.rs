@@ -61,6 +61,11 @@ pub mod pool {
     pub use crate::pool::*;
 }
 
+/// Problems in files.
+pub mod problem_file {
+    pub use crate::problem_file::*;
+}
+
 /// Questions and their answers.
 pub mod query {
     pub use crate::query::*;

@@ -40,6 +40,7 @@ mod partial;
 mod picture;
 mod places;
 mod pool;
+mod problem_file;
 mod query;
 mod ranges;
 mod reading;
