@@ -301,3 +301,25 @@ def test_a_timeout_leaves_the_job_as_it_is(rng, tmp_path):
         job.result(timeout=0.2)
     assert time.monotonic() - begun < 20
     assert pathlib.Path(job.store).is_dir()
+
+
+def _grid(side: int) -> zf.Network:
+    """A grid of variables with random tables."""
+    rng = np.random.default_rng(5)
+    cells = [(row, col) for row in range(side) for col in range(side)]
+    scopes = [[f"{a}", f"{b}"] for a in cells for b in ((a[0], a[1] + 1), (a[0] + 1, a[1])) if b in cells]
+    return zf.Network([rng.random((3, 3)) for _ in scopes], scopes, names=[f"{cell}" for cell in cells])
+
+
+def _infer(task: str, store: str, threads: int) -> object:
+    return zf.infer(_grid(11), task, keep=["(0, 0)"] if task == "sum" else (), store=store, memory="2MiB", threads=threads)
+
+
+def test_slices_of_an_inference_are_shared_out(tmp_path):
+    wanted = zf.infer(_grid(11), "sum", keep=["(0, 0)"], memory="2MiB")
+    with pool(2) as executor:
+        calls = [executor.submit(_infer, "sum", str(tmp_path / "store"), 1) for _ in range(2)]
+        for call in calls:
+            same(call.result(timeout=300), wanted)
+    with pytest.raises(zf.RequestError, match="the network, the evidence, the task or the plan is not the same"):
+        _infer("map", str(tmp_path / "store"), 1)

@@ -122,8 +122,9 @@ pub mod shards {
     pub use crate::sharding::*;
 }
 
-/// Slices of a sum-product, and their checkpoints.
+/// Slices of a sum-product, their checkpoints, and their shares.
 pub mod slices {
+    pub use crate::shared_slices::*;
     pub use crate::slices::*;
 }
 

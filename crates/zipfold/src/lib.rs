@@ -48,6 +48,7 @@ mod row_names;
 mod run;
 mod saved;
 mod sharding;
+mod shared_slices;
 mod silhouette;
 mod slices;
 pub(crate) mod store;
