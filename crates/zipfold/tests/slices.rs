@@ -107,7 +107,13 @@ fn every_task_has_the_bits_of_one_process() {
                 );
                 // A process that comes later finds every part.
                 assert_eq!(ask(&network, task, &own()).unwrap(), wanted);
-                std::fs::remove_dir_all(&path).unwrap();
+                // A plan by groups may have one slice, and then leaves no folder.
+                let unused = !path.exists();
+                assert!(
+                    !unused || grouping == Grouping::Split,
+                    "{task:?} {precision:?}"
+                );
+                let _ = std::fs::remove_dir_all(&path);
             }
         }
     }
