@@ -6,9 +6,11 @@ use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
+use std::time::Duration;
 use zipfold::Precision;
 use zipfold::devices::DeviceSelector;
 use zipfold::internals::io::{evidence, network};
+use zipfold::internals::slices::SliceStore;
 use zipfold::network::{Answer, Evidence, Factor, Kind, Names, Network, Task};
 use zipfold::network::{Inferred, Settings};
 use zipfold::{Budget, Error, Result};
@@ -60,7 +62,7 @@ impl Model {
 }
 
 /// How a network is asked: `(task, keep, samples, evidence file, observations, f32, memory, seed,
-/// order seconds, limit, threads, device)`.
+/// order seconds, limit, threads, device, store)`.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Question {
@@ -76,6 +78,7 @@ pub(crate) struct Question {
     time_limit: f64,
     threads: usize,
     device: String,
+    store: Option<PathBuf>,
 }
 
 impl Question {
@@ -91,6 +94,10 @@ impl Question {
             order_seconds: self.order_seconds,
             time_limit: self.time_limit,
             device: DeviceSelector::parse(&self.device)?,
+            store: self.store.clone().map(|path| SliceStore {
+                path,
+                lease: Duration::from_secs(60),
+            }),
             ..Settings::default()
         })
     }

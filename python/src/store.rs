@@ -8,11 +8,29 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
 use std::time::Duration;
-use zipfold::internals::store::{Habits, ShareCount, Store};
-use zipfold::{Budget, Error, Target};
+use zipfold::internals::problem_file::problem_file;
+use zipfold::internals::store::{Habits, Manifest, ShareCount, Store};
+use zipfold::{Budget, Error, Options, Result, Target};
 
 fn json(py: Python<'_>, text: serde_json::Result<String>) -> PyResult<String> {
     text.map_err(|e| raise(py, &Error::internal(e.to_string())))
+}
+
+/// Plans a problem in shares by `plan`; the plan as JSON.
+fn planned(
+    py: Python<'_>,
+    given: &Given,
+    plan: impl FnOnce(&Options<'_>) -> Result<Manifest> + Send,
+) -> PyResult<String> {
+    let done = attended(py, false, given.progress(), |shared| {
+        let tell = |p| shared.tell(p);
+        let options = given.options(shared, &tell, false)?;
+        let manifest = plan(&options)?;
+        Ok((manifest, options.warnings.all()))
+    })?;
+    let (manifest, warnings) = done.map_err(|e| raise(py, &e))?;
+    warn(py, &warnings)?;
+    json(py, serde_json::to_string(&manifest))
 }
 
 /// Plans `text` (a problem as JSON) over rows that are sent by value; the plan as JSON.
@@ -26,16 +44,27 @@ pub(crate) fn store_plan<'py>(
 ) -> PyResult<String> {
     let (asked, x, y, weights) = question;
     let (problem, data) = (problem(py, asked)?, data(&x, y.as_ref(), &weights)?);
-    let done = attended(py, false, given.progress(), |shared| {
-        let tell = |p| shared.tell(p);
-        let options = given.options(shared, &tell, false)?;
+    planned(py, &given, |options| {
         let planning = ShareCount { shares };
-        let (_, manifest) = Store::plan_sent(&store, (&problem, &data), planning, &options)?;
-        Ok((manifest, options.warnings.all()))
-    })?;
-    let (manifest, warnings) = done.map_err(|e| raise(py, &e))?;
-    warn(py, &warnings)?;
-    json(py, serde_json::to_string(&manifest))
+        let planned = Store::plan_sent(&store, (&problem, &data), planning, options)?;
+        Ok(planned.1)
+    })
+}
+
+/// Plans the problem in the file `path`, whose inputs workers read themselves; the plan as JSON.
+#[pyfunction]
+pub(crate) fn store_plan_file(
+    py: Python<'_>,
+    path: &str,
+    store: PathBuf,
+    shares: Option<usize>,
+    given: Given,
+) -> PyResult<String> {
+    planned(py, &given, |options| {
+        let problem = problem_file(path, &options.budget)?;
+        let planning = ShareCount { shares };
+        Ok(Store::plan(&store, &problem, planning, options)?.1)
+    })
 }
 
 /// Works on share `number`, from 1, or on shares until none is left: what was done and what failed,

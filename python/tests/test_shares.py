@@ -7,6 +7,7 @@ import json
 import multiprocessing
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import time
@@ -104,6 +105,84 @@ def test_ray_gives_the_bits_of_one_run(rng, tmp_path):
             same(job.result(timeout=300), asked[name].run())
     finally:
         ray.shutdown()
+
+
+#: A program of the executor of mpi4py: every fold, and a problem file.
+MPI = """
+import sys
+import numpy as np
+import zipfold as zf
+from mpi4py.futures import MPIPoolExecutor
+from test_shares import SMALL, problem_file, questions, same
+
+if __name__ == "__main__":
+    with MPIPoolExecutor() as executor:
+        rng, asked = np.random.default_rng(4), questions(np.random.default_rng(3))
+        how = {"executor": executor, "shares": 2, "threads": 1, "plan": SMALL}
+        jobs = {name: zf.submit(question, store=f"{sys.argv[1]}/{name}", **how) for name, question in asked.items()}
+        for name, question in asked.items():
+            same(jobs[name].result(timeout=300), question.run())
+        path, question = problem_file(sys.argv[1], rng)
+        same(zf.submit(path, store=f"{sys.argv[1]}/file", **how).result(timeout=300), question.run())
+        print(executor.num_workers, "workers", len(asked) + 1, "questions")
+"""
+
+
+def test_mpi_gives_the_bits_of_one_run(tmp_path):
+    pytest.importorskip("mpi4py")
+    mpiexec = shutil.which("mpiexec") or pytest.skip("no mpiexec")
+    (tmp_path / "program.py").write_text(MPI)
+    here = pathlib.Path(__file__).parent
+    # What Open MPI asks for in containers: it runs as root, and starts more processes than cores.
+    more = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1"}
+    path = os.pathsep.join([str(here.parent), str(here), os.environ.get("PYTHONPATH", "")])
+    words = [mpiexec, "-n", "3", sys.executable, "-m", "mpi4py.futures", tmp_path / "program.py", tmp_path]
+    said = subprocess.run(words, env={**os.environ, **more, "PYTHONPATH": path}, capture_output=True, text=True, timeout=600)
+    assert said.returncode == 0, said.stderr
+    assert said.stdout.split()[:2] == ["2", "workers"]
+
+
+def problem_file(folder, rng: np.random.Generator) -> tuple[pathlib.Path, zf.Pairs]:
+    """A problem over two files, and the same question over their rows."""
+    folder = pathlib.Path(folder)
+    x, y = rng.normal(size=(700, 3)), rng.normal(size=(300, 3))
+    np.save(folder / "x.npy", x)
+    np.savetxt(folder / "y.csv", y, fmt="%.17g", delimiter=",")
+    problem = folder / "problem.toml"
+    problem.write_text(
+        f"schema = 1\nx = {{ name = '{folder / 'x.npy'}' }}\ny = {{ name = '{folder / 'y.csv'}' }}\n"
+        "pair = { metric = 'euclidean' }\nfolds = [{ kind = 'nearest', k = 3 }, { kind = 'reduce', op = 'sum' }]\n"
+    )
+    return problem, zf.pairs(x, y).nearest(3).sum()
+
+
+def test_a_problem_file_is_submitted_by_its_path(rng, tmp_path):
+    path, question = problem_file(tmp_path, rng)
+    wanted = question.run()
+    for at, given in enumerate((path, str(path))):
+        with pool(2) as executor:
+            job = zf.submit(given, executor=executor, store=tmp_path / f"{at}", shares=3, threads=1, plan=SMALL)
+            same(job.result(timeout=300), wanted)
+    # The rows stay in their files.
+    assert not (tmp_path / "0" / "data").exists()
+    (tmp_path / "problem.json").write_text(json.dumps({"schema": 1, "x": {"name": str(tmp_path / "x.npy")}, "folds": []}))
+    refused = {
+        tmp_path / "none.toml": "none.toml",
+        tmp_path / "x.npy": "x.npy",
+        tmp_path / "problem.json": "no folds",
+    }
+    for wrong, words in refused.items():
+        with pytest.raises(ValueError, match=words):
+            zf.submit(wrong, executor=None, store=tmp_path / "refused")
+    assert not (tmp_path / "refused").exists()
+
+
+def test_a_worker_that_finds_another_file_refuses_it_by_name(rng, tmp_path):
+    path, _ = problem_file(tmp_path, rng)
+    job = zf.submit(path, executor=None, store=tmp_path / "store", shares=2, plan=SMALL)
+    np.save(tmp_path / "x.npy", rng.normal(size=(700, 3)))
+    with pytest.raises(zf.RequestError, match="x.npy: not the file that the store was planned with"):
+        work(str(job.store))
 
 
 def test_a_job_is_attached_from_another_process(rng, tmp_path):
@@ -211,7 +290,7 @@ def test_refusals_say_what_would_do(rng, tmp_path, monkeypatch):
         zf.submit(question, executor=None, store=tmp_path / "s", shares=1)
     with pytest.raises(zf.RequestError, match="a folder without a plan"):
         zf.attach(tmp_path / "none").result()
-    with pytest.raises(zf.ArrayTypeError, match="zf.pairs"):
+    with pytest.raises(zf.ArrayTypeError, match="zf.pairs.* or the path of a problem file"):
         zf.submit([[1.0]], executor=None)
 
 
@@ -222,3 +301,25 @@ def test_a_timeout_leaves_the_job_as_it_is(rng, tmp_path):
         job.result(timeout=0.2)
     assert time.monotonic() - begun < 20
     assert pathlib.Path(job.store).is_dir()
+
+
+def _grid(side: int) -> zf.Network:
+    """A grid of variables with random tables."""
+    rng = np.random.default_rng(5)
+    cells = [(row, col) for row in range(side) for col in range(side)]
+    scopes = [[f"{a}", f"{b}"] for a in cells for b in ((a[0], a[1] + 1), (a[0] + 1, a[1])) if b in cells]
+    return zf.Network([rng.random((3, 3)) for _ in scopes], scopes, names=[f"{cell}" for cell in cells])
+
+
+def _infer(task: str, store: str, threads: int) -> object:
+    return zf.infer(_grid(11), task, keep=["(0, 0)"] if task == "sum" else (), store=store, memory="2MiB", threads=threads)
+
+
+def test_slices_of_an_inference_are_shared_out(tmp_path):
+    wanted = zf.infer(_grid(11), "sum", keep=["(0, 0)"], memory="2MiB")
+    with pool(2) as executor:
+        calls = [executor.submit(_infer, "sum", str(tmp_path / "store"), 1) for _ in range(2)]
+        for call in calls:
+            same(call.result(timeout=300), wanted)
+    with pytest.raises(zf.RequestError, match="the network, the evidence, the task or the plan is not the same"):
+        _infer("map", str(tmp_path / "store"), 1)

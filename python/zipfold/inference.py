@@ -65,6 +65,7 @@ def infer(
     memory: int | float | str | None = None,
     threads: int | None = None,
     device: str | None = None,
+    store: str | os.PathLike[str] | None = None,
 ) -> Any:
     """Answers a question about a graphical model, exactly.
 
@@ -87,6 +88,9 @@ def infer(
         How many samples, and where their random numbers start.
     memory, threads, device
         As in :func:`zipfold.using`. Large joins run on the device, small ones beside it on the host.
+    store : path, optional
+        A folder that several processes see. All that make the same call share out the slices of its plan, and each returns
+        the answer. Give ``memory``, so that all of them plan alike.
 
     Returns
     -------
@@ -129,6 +133,7 @@ def infer(
         "time_limit": number(time_limit, "time_limit"),
         "threads": now.threads if threads is None else threads_of(threads),
         "device": now.device if device is None else _device(device),
+        "store": None if store is None else os.path.abspath(os.fspath(store)),
     }
     return _answer(question["task"], _zipfold.infer(_model(model), question))
 

@@ -183,12 +183,24 @@ def _tall(store: str, folds: int) -> tuple[bool, ...]:
         with open(os.path.join(store, "question.json"), encoding="utf-8") as text:
             return tuple(json.load(text)["tall"])
     except FileNotFoundError:
-        # Planned by the command.
+        # Planned from a file.
         return (False,) * folds
 
 
+def _plan(question: Any, folder: str, shares: int | None, how: dict[str, Any]) -> dict[str, Any]:
+    """Plans a question of arrays, or one of a problem file, in a folder."""
+    asked = given(**how)
+    if isinstance(question, Pairs):
+        text = _zipfold.store_plan((question._text(), *question._arguments()), folder, shares, asked)
+        with open(os.path.join(folder, "question.json"), "w", encoding="utf-8") as beside:
+            json.dump({"tall": list(question._tall)}, beside)
+    else:
+        text = _zipfold.store_plan_file(os.fspath(question), folder, shares, asked)
+    return typing.cast("dict[str, Any]", json.loads(text))
+
+
 def submit(
-    question: Pairs,
+    question: Pairs | str | os.PathLike[str],
     *,
     executor: Any,
     store: Any = None,
@@ -201,9 +213,10 @@ def submit(
 
     Parameters
     ----------
-    question : Pairs
-        Its rows are sent once, through the store: at most 256 MiB. Larger ones belong into files, which
-        ``zipfold plan problem.toml --store DIR`` takes by reference; :func:`attach` then has the job.
+    question : Pairs or path
+        Rows of arrays are sent once, through the store: at most 256 MiB. Larger ones belong into files: a path is that of
+        a problem file (TOML or JSON), whose inputs every worker reads itself. Paths of inputs are those of this process,
+        and must be the same for all workers.
     executor
         Any executor of :mod:`concurrent.futures` (pools of processes, ``mpi4py.futures.MPIPoolExecutor``), a Dask
         ``Client``, the module ``ray``, or ``"dask"`` or ``"ray"`` for one on this machine. None starts nothing:
@@ -226,8 +239,8 @@ def submit(
     Raises
     ------
     ValueError
-        For a folder that is a store already, rows beyond 256 MiB, more shares than strips of tiles, and an executor whose
-        library is not installed.
+        For a folder that is a store already, rows beyond 256 MiB, more shares than strips of tiles, a problem file that
+        cannot be read, and an executor whose library is not installed.
     TypeError
         For what is no question, or no executor.
 
@@ -241,8 +254,8 @@ def submit(
     >>> job.progress().done
     1
     """
-    if not isinstance(question, Pairs):
-        raise ArrayTypeError(f"question: expected zf.pairs(…), got {type(question).__name__}")
+    if not isinstance(question, (Pairs, str, os.PathLike)):
+        raise ArrayTypeError(f"question: expected zf.pairs(…) or the path of a problem file, got {type(question).__name__}")
     if shares != "auto" and (isinstance(shares, (bool, str)) or shares < 1):
         raise RequestError(f"shares: {shares!r} (limit: a number from 1, or 'auto')")
     if retries < 1:
@@ -250,10 +263,7 @@ def submit(
     calls = None if executor is None else calls_of(executor)
     folder = tempfile.mkdtemp(prefix="zipfold-") if store is None else os.path.abspath(os.fspath(store))
     count = None if shares == "auto" else int(shares)
-    asked = (question._text(), *question._arguments())
-    plan = json.loads(_zipfold.store_plan(asked, folder, count, given(threads=threads, **how)))
-    with open(os.path.join(folder, "question.json"), "w", encoding="utf-8") as text:
-        json.dump({"tall": list(question._tall)}, text)
+    plan = _plan(question, folder, count, {"threads": threads, **how})
     job = Job(folder, calls, retries, threads)
     for share in range(1, plan["shares"] + 1):
         job._start(share)

@@ -524,7 +524,7 @@ pub(crate) struct WorkShares {
 }
 
 /// When a worker is lost.
-#[derive(Args, Clone)]
+#[derive(Args, Clone, Debug)]
 #[allow(missing_docs)]
 pub(crate) struct LeaseArgs {
     /// Seconds without a sign of life after which a worker is taken to be lost
@@ -685,6 +685,13 @@ pub(crate) struct InferArgs {
         help_heading = "Run"
     )]
     pub time_limit: f64,
+    /// A folder where processes with the same command share out the slices of the plan: each ends
+    /// with the answer
+    #[arg(long, value_name = "DIR", help_heading = "Run", value_hint = ValueHint::DirPath)]
+    pub store: Option<PathBuf>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub lease: LeaseArgs,
     #[command(flatten)]
     #[allow(missing_docs)]
     pub run: RunArgs,

@@ -18,12 +18,11 @@ use zipfold::Target;
 use zipfold::devices::{DeviceSelector, Facts};
 use zipfold::internals::core::budget::Reservation;
 use zipfold::internals::core::pair::named;
-use zipfold::internals::core::renamed::no_problem;
 use zipfold::internals::core::shown::shown;
 use zipfold::internals::destination::{self, refuse_place};
 use zipfold::internals::io::Presence;
-use zipfold::internals::io::guard::Text;
 use zipfold::internals::partial::{self, Partial};
+pub(crate) use zipfold::internals::problem_file::{problem_file, text_of_problem};
 use zipfold::internals::shards::merge_each;
 use zipfold::internals::written::write_text;
 use zipfold::io::read_data;
@@ -31,38 +30,6 @@ use zipfold::io::{OutputOptions, ReadOptions, read_table};
 use zipfold::problem::NanPolicy;
 use zipfold::shards;
 use zipfold::{Answer, Blame, Budget, Data, Error, Options, Outcome, Problem, Result, Table};
-
-/// The longest text of a problem, and what reading one takes for each of its bytes: a TOML array of
-/// numbers is the worst.
-const LONGEST_PROBLEM: u64 = 64 << 20;
-const PER_BYTE: u64 = 48;
-
-/// The text of a problem.
-pub(crate) fn text_of_problem(path: &str, budget: &Budget) -> Result<Text> {
-    let source = zipfold::internals::io::guard::Source::open(path, budget)?;
-    source.whole_text(LONGEST_PROBLEM, budget)
-}
-
-/// A problem from a TOML or JSON file.
-pub(crate) fn problem_file(path: &str, budget: &Budget) -> Result<Problem> {
-    let text = text_of_problem(path, budget)?;
-    let text = text.as_str();
-    let purpose = format!("the problem of {path}");
-    let _tree = budget.reserve(text.len() as u64 * PER_BYTE, &purpose)?;
-    // Its lists of numbers stay: two bytes of text give one number, which the run holds several
-    // times.
-    budget.spend(text.len() as u64 * 4, &purpose)?;
-    if path.ends_with(".json") {
-        return serde_json::from_str(text).map_err(|e| no_problem(&e.to_string()).at_place(path));
-    }
-    toml::from_str(text).map_err(|e| {
-        let error = no_problem(e.message()).at_place(path);
-        match e.span() {
-            Some(span) => error.span(text, span),
-            None => error,
-        }
-    })
-}
 
 /// The memory budget of a run.
 pub(crate) fn budget(run: &RunArgs) -> Result<Budget> {

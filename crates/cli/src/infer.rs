@@ -5,6 +5,7 @@ use crate::infer_tables::{self as tables, Form, impossible};
 use crate::progress::Phases;
 use crate::terminal::{say, say_written};
 use crate::{infer_explain, infer_report, lists, problem_from_args, result_files, terminal};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use zipfold::Warnings;
 use zipfold::devices::DeviceSelector;
@@ -15,7 +16,7 @@ use zipfold::internals::infer::{Inferred, Listener, Settings, count_first, expla
 use zipfold::internals::io::{OutputOptions, evidence, network};
 use zipfold::internals::picture;
 use zipfold::internals::product::plan::Grouping;
-use zipfold::internals::slices::Checkpoint;
+use zipfold::internals::slices::{Checkpoint, SliceStore};
 use zipfold::internals::written::write_text;
 use zipfold::network::{Answer, Evidence, Network, Task};
 use zipfold::{Budget, Error, Precision, Result};
@@ -348,10 +349,21 @@ fn settings(args: &InferArgs) -> Result<Settings> {
             args,
             positive(args.run.checkpoint_every, "--checkpoint-every")?,
         ),
+        store: slice_store(args)?,
         grouping: Grouping::Auto,
         listener: None,
         warnings: Warnings::default(),
     })
+}
+
+/// Where slices are shared out.
+fn slice_store(args: &InferArgs) -> Result<Option<SliceStore>> {
+    let lease = crate::shares::life(&args.lease)?;
+    let store = |path: &PathBuf| SliceStore {
+        path: path.clone(),
+        lease,
+    };
+    Ok(args.store.as_ref().map(store))
 }
 
 /// Beside the output, as for pairs.

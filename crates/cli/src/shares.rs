@@ -1,6 +1,6 @@
 //! Questions in shares: `plan`, `work`, `status`, and `merge` of a store.
 
-use crate::args::{Merge, PlanShares, StatusOf, WorkShares, WorkerArgs};
+use crate::args::{LeaseArgs, Merge, PlanShares, StatusOf, WorkShares, WorkerArgs};
 use crate::commands;
 use crate::console::{Seconds, Told};
 use crate::flags;
@@ -14,6 +14,7 @@ use zipfold::internals::core::budget::human_bytes;
 use zipfold::internals::core::figures::{self, duration};
 use zipfold::internals::io::Presence;
 use zipfold::internals::shards::ranges_of;
+use zipfold::internals::slices;
 use zipfold::internals::store::{Habits, Manifest, ShareCount, Status, Store, Worked};
 use zipfold::internals::written::write_text;
 use zipfold::io::OutputOptions;
@@ -65,6 +66,11 @@ fn seconds(given: f64, least: f64, name: &'static str) -> Result<Duration> {
     }
     let e = Error::request(format!("expected seconds, got {given}")).at_place(name);
     Err(e.limit(format!("{least} to 1000000")))
+}
+
+/// The time after which a worker is lost.
+pub(crate) fn life(given: &LeaseArgs) -> Result<Duration> {
+    seconds(given.lease, 1.0, "--lease")
 }
 
 /// `zipfold plan`.
@@ -162,7 +168,7 @@ fn planned(manifest: &Manifest, a: &PlanShares) -> Vec<String> {
 /// `zipfold work`.
 pub(crate) fn work(a: &WorkShares) -> Result<()> {
     let habits = Habits {
-        lease: seconds(a.lease.lease, 1.0, "--lease")?,
+        lease: life(&a.lease)?,
         retries: u32::try_from(a.retries.max(1)).unwrap_or(u32::MAX),
         waits: !a.next,
         most: if a.next { 1 } else { usize::MAX },
@@ -222,8 +228,11 @@ fn ranges(numbers: &[usize]) -> String {
 /// `zipfold status`.
 pub(crate) fn status(a: &StatusOf) -> Result<()> {
     let budget = Budget::new(zipfold::internals::io::memory::usual());
-    let life = seconds(a.lease.lease, 1.0, "--lease")?;
-    let status = Store::open(Path::new(&a.store)).status(life, &budget)?;
+    let (life, root) = (life(&a.lease)?, Path::new(&a.store));
+    let status = match slices::status(root, life, &budget)? {
+        Some(of_slices) => of_slices,
+        None => Store::open(root).status(life, &budget)?,
+    };
     if a.json {
         let text = serde_json::to_string(&status);
         return print_line(&text.map_err(|e| Error::internal(e.to_string()))?);

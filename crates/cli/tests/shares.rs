@@ -295,6 +295,66 @@ fn other_data_and_other_ways_are_refused() {
     same(&folder, "s", "csv");
 }
 
+/// Slices of an inference: processes with the same command share them out, and each has the answer.
+#[test]
+fn slices_of_an_inference_are_shared_out() {
+    let folder = Folder::new("shares-slices");
+    // A grid of variables with random tables, as a file of the UAI competitions.
+    let (side, mut random) = (9, Random(5));
+    let mut scopes = String::new();
+    let mut tables = String::new();
+    for at in 0..side * side {
+        let right = (at % side + 1 < side).then_some(at + 1);
+        let below = (at + side < side * side).then_some(at + side);
+        for other in right.into_iter().chain(below) {
+            scopes += &format!("2 {at} {other}\n");
+            let values: Vec<String> = (0..16).map(|_| random.next().to_string()).collect();
+            tables += &format!("\n16\n{}\n", values.join(" "));
+        }
+    }
+    let cards = vec!["4"; side * side].join(" ");
+    let factors = 2 * side * (side - 1);
+    let text = format!(
+        "MARKOV\n{}\n{cards}\n{factors}\n{scopes}{tables}",
+        side * side
+    );
+    fs::write(folder.path("grid.uai"), text).unwrap();
+    let asked = "infer grid.uai --task sum --keep 0 --device cpu --threads 1 --memory 1GiB --set product.method=elimination --set product.slices=64";
+    folder.finish(&format!("{asked} -o one.csv"));
+    let shared = |out: &str| start(&folder, &format!("{asked} --store s --lease 1 -o {out}"));
+    let (mut lost, other) = (shared("lost.csv"), shared("a.csv"));
+    // The first is killed as soon as there is work of somebody.
+    let begun = Instant::now();
+    let parts = || fs::read_dir(folder.path("s/parts")).map_or(0, Iterator::count);
+    while parts() == 0 && begun.elapsed() < Duration::from_secs(60) {
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    lost.kill().unwrap();
+    lost.wait().unwrap();
+    let third = shared("b.csv");
+    for (worker, out) in [(other, "a.csv"), (third, "b.csv")] {
+        let done = worker.wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert!(done.status.success(), "{said}");
+        let [got, wanted] = [out, "one.csv"].map(|name| fs::read(folder.path(name)).unwrap());
+        assert!(got == wanted, "{out}");
+    }
+    let told = folder
+        .command("status s --json")
+        .stdout(Stdio::piped())
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&told.stdout).into_owned();
+    assert!(text.contains("\"shares\":64,\"done\":64"), "{text}");
+    let other = folder.output("infer grid.uai --task pr --device cpu --memory 1GiB --set product.method=elimination --set product.slices=64 --store s");
+    let said = String::from_utf8_lossy(&other.stderr).into_owned();
+    assert_eq!(other.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains("the store was begun with") && said.contains("--store"),
+        "{said}"
+    );
+}
+
 /// The script for Slurm runs as a shell runs it, where `srun` runs what it is given.
 #[test]
 fn the_script_for_slurm_does_all_shares() {

@@ -7,7 +7,7 @@
 use crate::filter::{Form, LONG};
 use crate::prune::{self, Prune};
 use crate::search::{Search, SearchQuestion};
-use crate::tiles::Tiling;
+use crate::tiles::{Tile, Tiling};
 use zipfold_core::fold::{BLOCK, Fold};
 use zipfold_core::{Job, Precision};
 
@@ -58,7 +58,14 @@ pub fn working_bytes(job: &Job, threads: usize, tiling: Tiling, prune: Prune) ->
         .filter(|fold| fold.traits().whole_rows)
         .count() as u64;
     let open = whole * 16 * (tiling.rows.min(job.space.n) * job.space.m) as u64;
-    copies(job, prune) * (rows[0] + rows[1])
+    // Pruned runs have few tiles.
+    let listed = if prune.is_on() {
+        0
+    } else {
+        tiling.count(&job.space) * size_of::<Tile>()
+    };
+    listed as u64
+        + copies(job, prune) * (rows[0] + rows[1])
         + weight_bytes(job)
         + threads * (registers + tile + gathered + lists + open)
 }

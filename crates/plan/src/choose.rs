@@ -169,7 +169,7 @@ impl Draft<'_> {
     ) -> Result<Plan> {
         let job = self.job;
         // Tiles of the domain that is walked: a pruned run may visit both halves of a triangle.
-        let tiles = tiling.tiles(&prune::walked(job, prune)).len();
+        let tiles = tiling.count(&prune::walked(job, prune));
         let tiles_per_batch = batch(job, tiles, machine.threads, self.overrides)?;
         let (per_component, per_pair) = job.low.operations();
         let operations = (per_component * job.low.dim + per_pair) as f64 + fold_operations(job);
@@ -359,7 +359,14 @@ fn tiling(
     } else {
         by_hand
     };
-    Ok(Tiling::new(by_hand[0].unwrap_or(rows), by_hand[1].unwrap_or(wide)).in_spans(job))
+    let chosen = Tiling::new(by_hand[0].unwrap_or(rows), by_hand[1].unwrap_or(wide)).in_spans(job);
+    // Tiles of dense results stay small on their way into a file, rows that are finished whole too.
+    let fixed =
+        whole || by_hand.iter().any(Option::is_some) || job.folds.iter().any(Fold::is_dense);
+    Ok(match fixed {
+        true => chosen,
+        false => chosen.listed(&prune::walked(job, prune)),
+    })
 }
 
 /// Returns the rows and columns of a tile that suit the folds of `job`, some of which may look for

@@ -72,6 +72,12 @@ pub fn credited(space: &Space, tiles: &[Tile]) -> Range<usize> {
 /// sums, like [`BLOCK`]: another value would change their bits.
 pub const SPAN: usize = 8 * BLOCK;
 
+/// Tiles that a run lists without thinking: 64 MiB. From about 1.5 · 10⁶ rows on tiles grow.
+const LISTED: usize = 1 << 21;
+/// The side of a tile that does not grow any more: sums of its blocks are kept apart until they are
+/// added, 32 MiB of them.
+const LARGEST: usize = 128 * BLOCK;
+
 /// How a domain is cut: the sides of a tile, multiples of [`BLOCK`], or of [`SPAN`] in width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tiling {
@@ -99,6 +105,28 @@ impl Tiling {
             cols: self.cols.next_multiple_of(if spans { SPAN } else { BLOCK }),
             ..self
         }
+    }
+    /// Returns how many tiles of `space` hold pairs, without a list of them.
+    pub fn count(&self, space: &Space) -> usize {
+        let half = matches!(space.domain, Domain::Triangle | Domain::Diagonal);
+        let all = space.m.div_ceil(self.cols);
+        // The last tile of a strip ends with the last row, so it is never below the diagonal.
+        let empty = |row: usize| if half { row / self.cols } else { 0 };
+        let strips = (0..space.n).step_by(self.rows);
+        strips.map(|row| all - empty(row)).sum()
+    }
+    /// Returns the tiling with sides that are doubled, in turn, until `space` has few enough tiles
+    /// for a list (`LISTED`), or a tile is as large as may be (`LARGEST`).
+    pub fn listed(self, space: &Space) -> Self {
+        let mut tiling = self;
+        while tiling.count(space) > LISTED && tiling.rows.min(tiling.cols) < LARGEST {
+            if tiling.rows <= tiling.cols {
+                tiling.rows *= 2;
+            } else {
+                tiling.cols *= 2;
+            }
+        }
+        tiling
     }
     /// Lists the tiles of `space` that hold pairs, in merge order. Below the diagonal of a
     /// triangular domain there are none.
@@ -157,6 +185,29 @@ mod tests {
     use super::*;
 
     #[test]
+    fn tiles_of_many_rows_are_few_enough_for_a_list() {
+        let small = Tiling::new(1024, 1024);
+        for (n, domain) in [
+            (1_000_000, Domain::Ordered),
+            (10_000_000, Domain::Ordered),
+            (10_000_000, Domain::Triangle),
+            (100_000_000, Domain::Triangle),
+        ] {
+            let space = Space {
+                domain,
+                n,
+                m: n,
+                cutoff: None,
+            };
+            let tiling = small.listed(&space);
+            assert_eq!(tiling == small, n == 1_000_000);
+            assert!(tiling.cols.is_multiple_of(SPAN) && tiling.rows.is_multiple_of(BLOCK));
+            let most = if n < 100_000_000 { LISTED } else { 20 * LISTED };
+            assert!(tiling.count(&space) <= most, "{n}: {tiling:?}");
+        }
+    }
+
+    #[test]
     fn tiles_and_shares_cover_every_cell_once() {
         for domain in [
             Domain::Cross,
@@ -180,6 +231,7 @@ mod tests {
                         .sum::<u64>()
                 };
                 let all = tiling.tiles(&space);
+                assert_eq!(tiling.count(&space), all.len(), "{domain:?} {n}");
                 assert_eq!(count(&all), space.size().unwrap());
                 let shared: Vec<Tile> = (0..7)
                     .flat_map(|i| {

@@ -44,8 +44,22 @@ pub fn infer(
     let _network = budget.reserve(network.bytes(), "the network")?;
     check_rows(network, &settings.warnings);
     let mut out = answered(network, evidence, task, (settings, &budget))?;
+    warn_of_whole(&out.plan, task, settings);
     out.warnings = settings.warnings.all();
     Ok(out)
+}
+
+/// Warns of a store whose processes have nothing to share out.
+fn warn_of_whole(plan: &Planned, task: &Task, settings: &Settings) {
+    // The plan of MMAP is that of its last stage alone.
+    let stages = matches!(task, Task::Mmap(_));
+    let slices: usize = plan.plans().iter().map(|plan| plan.slices()).sum();
+    if settings.store.is_some() && slices <= 1 && !stages {
+        settings.warnings.add(format!(
+            "{} has no use: the plan has no slices, so every process computes all of it",
+            Opt::Store
+        ));
+    }
 }
 
 /// The answer by elimination, or by a search or a count where that is chosen or elimination is

@@ -61,6 +61,11 @@ pub mod pool {
     pub use crate::pool::*;
 }
 
+/// Problems in files.
+pub mod problem_file {
+    pub use crate::problem_file::*;
+}
+
 /// Questions and their answers.
 pub mod query {
     pub use crate::query::*;
@@ -132,8 +137,9 @@ pub mod shards {
     pub use crate::sharding::*;
 }
 
-/// Slices of a sum-product, and their checkpoints.
+/// Slices of a sum-product, their checkpoints, and their shares.
 pub mod slices {
+    pub use crate::shared_slices::*;
     pub use crate::slices::*;
 }
 

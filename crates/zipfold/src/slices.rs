@@ -51,6 +51,13 @@ impl Folded {
             states,
         }
     }
+    /// Bytes that it holds.
+    pub(crate) fn bytes(&self) -> u64 {
+        let numbers: usize = self.tables.iter().map(Vec::len).sum();
+        let lists = self.tables.len() * size_of::<Vec<Scalar>>();
+        let states = self.states.len() * size_of::<usize>();
+        (numbers * size_of::<Scalar>() + lists + states + size_of::<Folded>()) as u64
+    }
     /// Adds slices that come after these.
     pub fn add(&mut self, other: Folded) {
         self.done += other.done;

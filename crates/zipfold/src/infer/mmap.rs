@@ -28,12 +28,13 @@ fn component(network: &Network, group: &[usize], asked: &[bool]) -> Result<(Netw
     Ok((part, keep))
 }
 
-/// The settings of one stage, whose checkpoint has a name of its own.
+/// The settings of one stage, whose checkpoint and store have names of their own.
 fn settings_of_stage(settings: &Settings, stage: usize) -> Settings {
     let mut own = settings.clone();
     own.checkpoint
         .iter_mut()
         .for_each(|c| c.path = staged(&c.path, stage));
+    own.store.iter_mut().for_each(|s| *s = s.of_stage(stage));
     own
 }
 

@@ -4,6 +4,7 @@ use super::parts::spread;
 use super::settings::{Inferred, Planned, Settings};
 use crate::beside::{Beside, Lanes, OnDevice};
 use crate::footprint;
+use crate::shared_slices::SharedRun;
 use crate::slices::{Folded, Slices, key};
 use rayon::prelude::*;
 use std::time::Instant;
@@ -24,6 +25,9 @@ const SAMPLE: f64 = 1e-8;
 
 /// What takes log10 Z and a sample.
 pub(super) type Sink<'a> = dyn FnMut(Log10, Assignment) -> Result<()> + 'a;
+
+/// The key of a plan and its tables, for what is asked of them; none without a plan.
+type Keyed<'k> = dyn Fn(&str) -> Option<String> + 'k;
 
 /// What plans are made from.
 struct Planning<'a> {
@@ -269,26 +273,43 @@ impl<'a> InferenceRun<'a> {
                 .whole()
                 .map(|plan| key(&[plan], &self.reduced.tables, asked))
         };
-        let slices = Slices {
-            lanes: lanes.engines.len(),
-            ..self.kept_slices(lanes.first().slices(), task, budget, &key)
-        };
+        let (many, number) = (lanes.first().slices(), lanes.engines.len());
         let on = |lane: usize, slice: usize| lanes.guarded(lane, |engine| one(engine, slice));
-        let done = slices.fold(on, merge);
+        let done = self.folded((many, number), (task, &key), budget, on, merge);
         lanes.tell_of_full(self.beside.as_ref());
         done
     }
-    /// `many` slices, those of all groups one after another.
-    fn kept_slices<'b>(
-        &'b self,
-        many: usize,
-        task: &str,
-        budget: &'b Budget,
-        key: &dyn Fn(&str) -> Option<String>,
-    ) -> Slices<'b> {
-        let peak = self.plan.prediction().map_or(0.0, |p| p.peak_bytes);
-        let fit = (budget.free() as f64 / 1.1 - FIXED_BYTES) / peak.max(1.0);
-        let checkpoint = self.settings.checkpoint.as_ref().filter(|_| many > 1);
+    /// Folds `many` slices, those of all groups one after another, on `lanes`: here, or with other
+    /// processes at a store.
+    fn folded(
+        &self,
+        (many, lanes): (usize, usize),
+        (task, key): (&str, &Keyed<'_>),
+        budget: &Budget,
+        one: impl Fn(usize, usize) -> Result<Option<Folded>> + Sync,
+        merge: impl Fn(&mut Folded, Folded) + Send,
+    ) -> Result<Folded> {
+        let asked = self.asked(task);
+        let slices = Slices {
+            lanes,
+            ..self.kept_slices(many, budget, &|| key(&asked))
+        };
+        match self.settings.store.as_ref().filter(|_| many > 1) {
+            None => slices.fold(one, merge),
+            Some(store) => {
+                let seconds = self.plan.prediction().map_or(0.0, |p| p.seconds);
+                let key = key(&asked).ok_or_else(|| Error::internal("slices without a plan"))?;
+                let shared = SharedRun {
+                    store,
+                    key,
+                    seconds,
+                };
+                shared.fold(&slices, one, merge)
+            }
+        }
+    }
+    /// The task, and what the bits of its slices depend on next to their plan and tables.
+    fn asked(&self, task: &str) -> String {
         let remote = |b: &Beside| {
             b.places
                 .iter()
@@ -296,11 +317,23 @@ impl<'a> InferenceRun<'a> {
                 .collect::<Vec<_>>()
         };
         let places = self.beside.as_ref().map(remote);
-        let asked = format!(
+        format!(
             "{task} {:?} {:?} {places:?}",
             self.settings.precision, self.settings.seed
-        );
-        let kept = checkpoint.and_then(|c| Some((c, key(&asked)?)));
+        )
+    }
+    /// `many` slices of one lane, and their checkpoint where one is kept.
+    fn kept_slices<'b>(
+        &'b self,
+        many: usize,
+        budget: &'b Budget,
+        key: &dyn Fn() -> Option<String>,
+    ) -> Slices<'b> {
+        let peak = self.plan.prediction().map_or(0.0, |p| p.peak_bytes);
+        let fit = (budget.free() as f64 / 1.1 - FIXED_BYTES) / peak.max(1.0);
+        let alone = many > 1 && self.settings.store.is_none();
+        let checkpoint = self.settings.checkpoint.as_ref().filter(|_| alone);
+        let kept = checkpoint.and_then(|c| Some((c, key()?)));
         // One slice needs no threads, which take longer to start than a small network takes. A
         // device takes one slice at a time.
         let wave = if many == 1 || self.beside.is_some() {
@@ -419,9 +452,13 @@ impl<'a> InferenceRun<'a> {
                 &format!("{asked} {homes:?}"),
             ))
         };
-        let mut done = self
-            .kept_slices(many, "mar by groups", budget, &key)
-            .fold(one, Folded::join)?;
+        let mut done = self.folded(
+            (many, 1),
+            ("mar by groups", &key),
+            budget,
+            one,
+            Folded::join,
+        )?;
         let sums: Vec<Scalar> = done
             .tables
             .split_off(all)

@@ -3,6 +3,7 @@
 use super::counting::Counting;
 use crate::beside::{Asked, OnDevice};
 use crate::branch::Searched;
+use crate::shared_slices::SliceStore;
 use crate::slices::Checkpoint;
 use crate::warnings::Warnings;
 use zipfold_core::factor::Answer;
@@ -53,6 +54,8 @@ pub struct Settings {
     pub overrides: Overrides,
     /// Where a plan with slices keeps the ones that are done.
     pub checkpoint: Option<Checkpoint>,
+    /// Where processes share out the slices of a plan; a checkpoint is not kept then.
+    pub store: Option<SliceStore>,
     /// Told of every phase.
     pub listener: Option<Listener>,
     /// Takes what the user should know; shared with whoever asks.
@@ -116,6 +119,7 @@ impl Default for Settings {
             device: DeviceSelector::Auto,
             overrides: Overrides::default(),
             checkpoint: None,
+            store: None,
             listener: None,
             warnings: Warnings::default(),
         }

@@ -26,9 +26,11 @@ mod work;
 
 pub use files::{Files, Folder, Patient};
 pub use lease::Who;
+pub(crate) use lease::{Lease, LeaseAnswer};
 pub use manifest::{Loaded, Manifest, Predicted, Reference};
 pub use status::{Running, Status};
 pub use work::{DoneShare, Failure, Habits, Worked};
+pub(crate) use work::{done_name, part_name};
 
 use crate::identity::Key;
 use crate::options::{Options, Target};
@@ -219,7 +221,8 @@ impl Store {
     /// Those of the store.
     pub fn status(&self, life: Duration, budget: &Budget) -> Result<Status> {
         let manifest = self.manifest(budget)?;
-        Status::read(self.files.as_ref(), &manifest, life, budget)
+        let facts = (manifest.shares, &manifest.predicted);
+        Status::read(self.files.as_ref(), facts, life, budget)
     }
     /// The answer of the parts that are there, dense results in `target`, and the numbers, from 1,
     /// of the shares that are not.

@@ -45,21 +45,21 @@ pub struct Running {
 }
 
 impl Status {
-    /// Looks at a store.
+    /// Looks at a store of this many shares, of which this was predicted.
     ///
     /// # Errors
     /// Those of the store.
     pub(crate) fn read(
         files: &dyn Files,
-        manifest: &Manifest,
+        (shares, predicted): (usize, &Predicted),
         life: Duration,
         budget: &Budget,
     ) -> Result<Status> {
         let there = files.list("parts")?;
         let is_done = |index: usize| there.binary_search(&Manifest::share_name(index)).is_ok();
-        let missing: Vec<usize> = (0..manifest.shares).filter(|i| !is_done(*i)).collect();
+        let missing: Vec<usize> = (0..shares).filter(|i| !is_done(*i)).collect();
         let (mut seconds, mut bytes, mut told) = (0.0, 0, 0);
-        for index in (0..manifest.shares).filter(|index| is_done(*index)) {
+        for index in (0..shares).filter(|index| is_done(*index)) {
             let text = files.get(&done_name(index), budget)?.unwrap_or_default();
             if let Ok(done) = serde_json::from_slice::<DoneShare>(&text) {
                 seconds += done.seconds;
@@ -80,19 +80,19 @@ impl Status {
             }
         }
         let each = match told {
-            0 => manifest.predicted.share_seconds,
+            0 => predicted.share_seconds,
             _ => seconds / f64::from(told),
         };
         Ok(Status {
-            shares: manifest.shares,
-            done: manifest.shares - missing.len(),
+            shares,
+            done: shares - missing.len(),
             seconds_left: each * missing.len() as f64,
             missing: missing.iter().map(|index| index + 1).collect(),
             running,
             failed,
             bytes,
             seconds,
-            predicted: manifest.predicted.clone(),
+            predicted: predicted.clone(),
         })
     }
 }
