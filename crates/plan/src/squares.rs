@@ -28,7 +28,7 @@ pub struct Squares {
     /// How many there were, and how many are left.
     pub counts: SquareCounts,
     /// The squares that are left, by range of x.
-    pub bands: Vec<Band>,
+    pub bands: Vec<SquareBand>,
     /// The rows of x and of y by place along the curve; of one table once.
     pub orders: [Vec<u32>; 2],
     /// By fold: what settled pairs give; of folds by row nothing.
@@ -52,7 +52,7 @@ pub struct SquareCounts {
 
 /// What is left of the squares of one range of x.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Band {
+pub struct SquareBand {
     /// Places of its rows of x.
     pub rows: Range<usize>,
     /// Whether pairs of these rows among themselves are left, where x and y are one table.
@@ -80,13 +80,13 @@ impl Squares {
     /// have. A share may have none.
     pub fn share(&self, index: usize, parts: usize) -> Range<usize> {
         // A band has its rows to place, even where no pair is open.
-        let work = |band: &Band| u128::from(band.open) + band.rows.len() as u128;
+        let work = |band: &SquareBand| u128::from(band.open) + band.rows.len() as u128;
         let total: u128 = self.bands.iter().map(work).sum();
         let begin = |part: usize| {
             let bound = total * part as u128;
             let mut before = 0;
             // A band belongs to the share in which its middle lies.
-            let inside = |band: &&Band| {
+            let inside = |band: &&SquareBand| {
                 let middle = 2 * before + work(band);
                 before += work(band);
                 middle * (parts as u128) < 2 * bound
@@ -103,7 +103,7 @@ impl Squares {
         &self.orders[usize::from(!space.is_self())]
     }
     /// The questions of a band, in the order in which they are merged.
-    pub fn pieces(&self, space: &Space, band: &Band) -> Vec<Piece> {
+    pub fn pieces(&self, space: &Space, band: &SquareBand) -> Vec<Piece> {
         let sorted = |places: &mut dyn Iterator<Item = &Range<usize>>, order: &[u32]| {
             let mut rows: Vec<u32> = places
                 .flat_map(|range| &order[range.clone()])
@@ -114,12 +114,12 @@ impl Squares {
         };
         let rows = sorted(&mut std::iter::once(&band.rows), &self.orders[0]);
         let cols = sorted(&mut band.cols.iter(), self.of_y(space));
-        let own = band.own.then(|| Piece {
+        let own = band.own.then_some(Piece {
             rows: rows.clone(),
             cols: rows.clone(),
             domain: space.domain,
         });
-        let others = (!cols.is_empty()).then(|| Piece {
+        let others = (!cols.is_empty()).then_some(Piece {
             rows,
             cols,
             domain: Domain::Cross,
@@ -140,7 +140,7 @@ impl Squares {
         };
         let (n, m) = (space.n, self.of_y(space).len());
         let inside = |range: &Range<usize>, end: usize| range.start < range.end && range.end <= end;
-        let band = |band: &Band| {
+        let band = |band: &SquareBand| {
             inside(&band.rows, n)
                 && band.cols.iter().all(|range| inside(range, m))
                 && (!band.own || space.is_self())
@@ -179,7 +179,7 @@ mod tests {
     use super::*;
 
     fn squares(open: &[u64]) -> Squares {
-        let band = |(at, open): (usize, &u64)| Band {
+        let band = |(at, open): (usize, &u64)| SquareBand {
             rows: at..at + 1,
             own: true,
             cols: vec![],
@@ -230,7 +230,7 @@ mod tests {
         twice.orders[0][1] = 3;
         assert!(!twice.fits(&space));
         let mut beyond = good.clone();
-        beyond.bands[3].cols = vec![2..5];
+        beyond.bands[3].cols = std::iter::once(2..5).collect();
         assert!(!beyond.fits(&space));
         let mut longer = good;
         longer.orders[0].push(4);

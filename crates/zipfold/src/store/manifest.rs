@@ -2,7 +2,6 @@
 
 use super::files::Files;
 use super::sent::Sent;
-use super::squares::SquaresOfStore;
 use crate::identity::Key;
 use crate::reading::read_data;
 use serde::{Deserialize, Serialize};
@@ -49,17 +48,6 @@ pub struct Manifest {
     pub hashes: Vec<(String, String)>,
     /// Predictions, for people.
     pub predicted: Predicted,
-}
-
-/// A question with its data, as every worker and the merge have it.
-#[derive(Debug)]
-pub struct Loaded {
-    /// The plan of the store.
-    pub manifest: Manifest,
-    /// Its data.
-    pub data: Data,
-    /// Its squares, where shares are made of them.
-    pub(crate) squares: Option<SquaresOfStore>,
 }
 
 /// What the planner expects.

@@ -16,6 +16,7 @@
 //! put. So a store needs no server and no locks, workers may be lost at any time, and any scheduler
 //! may start them.
 
+mod checkpoint;
 mod files;
 mod lease;
 mod manifest;
@@ -27,9 +28,9 @@ mod work;
 pub use files::{Files, Folder, Patient};
 pub use lease::Who;
 pub(crate) use lease::{Lease, LeaseAnswer};
-pub use manifest::{Loaded, Manifest, Predicted, Reference};
+pub use manifest::{Manifest, Predicted, Reference};
 pub use status::{Running, Status};
-pub use work::{DoneShare, Failure, Habits, Worked};
+pub use work::{DoneShare, Failure, Habits, Loaded, Worked};
 pub(crate) use work::{done_name, part_name};
 
 use crate::identity::Key;
@@ -304,16 +305,7 @@ fn plan_shares(
     let most = shares::most(job, &plan).clamp(1, MOST);
     let shares = match planning.shares {
         Some(shares) if (1..=most).contains(&shares) => shares,
-        Some(shares) => {
-            let e = Error::request(format!("expected a number of shares, got {shares}"));
-            return Err(e
-                .at_place(Opt::Shares)
-                .limit(format!("1 to {most}, the strips of tiles that there are"))
-                .remedy(format!(
-                    "smaller tiles with {}",
-                    Opt::Set.like("tile.rows=128")
-                )));
-        }
+        Some(shares) => return Err(too_many(shares, most)),
         None => enough(job, &plan, options).clamp(1, most),
     };
     let shape = shares::shape(job, &plan, shares);
@@ -357,6 +349,17 @@ fn plan_shares(
         problem,
     };
     Ok((manifest, squares))
+}
+
+/// The refusal of a number of shares that the tiles do not give.
+fn too_many(shares: usize, most: usize) -> Error {
+    Error::request(format!("expected a number of shares, got {shares}"))
+        .at_place(Opt::Shares)
+        .limit(format!("1 to {most}, the strips of tiles that there are"))
+        .remedy(format!(
+            "smaller tiles with {}",
+            Opt::Set.like("tile.rows=128")
+        ))
 }
 
 /// Predicted seconds: crosses compute half of the pairs twice.

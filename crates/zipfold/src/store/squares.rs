@@ -7,6 +7,7 @@
 //! share 2 …          their bands
 //! ```
 
+use super::checkpoint::continued;
 use super::files::Files;
 use super::manifest::Manifest;
 use crate::identity::{Identity, Key};
@@ -288,7 +289,7 @@ impl SquareShare<'_> {
             };
             run(self.problem, &part, plan.clone(), &Target::Memory, &options)
         };
-        let outcome = super::work::continued(&checkpoint, &self.options.budget, run)?;
+        let outcome = continued(&checkpoint, &self.options.budget, run)?;
         let states = outcome.outputs.into_iter().map(|output| match output {
             Output::State(state) => Ok(state),
             Output::F32(_) | Output::F64(_) | Output::Stored => {

@@ -1,10 +1,11 @@
 //! Workers: a share is taken, computed, put into the store, and the next one is taken, until none is
 //! left. A share that fails is noted with its error, and the others go on.
 
+use super::checkpoint::continued;
 use super::files::Files;
 use super::lease::{Lease, LeaseAnswer, Who};
-use super::manifest::{Loaded, Manifest};
-use super::squares::SquareShare;
+use super::manifest::Manifest;
+use super::squares::{SquareShare, SquaresOfStore};
 use crate::identity::Key;
 use crate::options::Options;
 use crate::partial::{self, Partial};
@@ -15,7 +16,18 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use zipfold_core::message::Wording;
-use zipfold_core::{Blame, Budget, Error, Opt, Result};
+use zipfold_core::{Blame, Budget, Data, Error, Opt, Result};
+
+/// A question with its data, as every worker and the merge have it.
+#[derive(Debug)]
+pub struct Loaded {
+    /// The plan of the store.
+    pub manifest: Manifest,
+    /// Its data.
+    pub data: Data,
+    /// Its squares, where shares are made of them.
+    pub(crate) squares: Option<SquaresOfStore>,
+}
 
 /// How a worker goes about shares.
 #[derive(Clone, Debug)]
@@ -373,19 +385,5 @@ impl Worker<'_> {
             sharding::part(&manifest.problem, &answer.outcome, shard)
         };
         continued(checkpoint, self.budget(), run)
-    }
-}
-
-/// What `run` gives, which goes on from a checkpoint if it is told to. One that cannot be continued
-/// is begun again.
-pub(super) fn continued<T>(
-    checkpoint: &Path,
-    budget: &Budget,
-    run: impl Fn(bool) -> Result<T>,
-) -> Result<T> {
-    let sound = partial::read_if_there(checkpoint, budget).is_ok();
-    match run(sound) {
-        Err(e) if sound && e.blame() == Blame::Request => run(false),
-        done => done,
     }
 }

@@ -17,7 +17,7 @@ use std::ops::Range;
 use zipfold_core::fold::{Best, Fold, State, Tally};
 use zipfold_core::pair::interval_bounds::{Bounds, LANES};
 use zipfold_core::{Job, Side, Space};
-use zipfold_plan::squares::{Band, SquareCounts, Squares, is_by_row};
+use zipfold_plan::squares::{SquareBand, SquareCounts, Squares, is_by_row};
 
 /// Boxes of units of rows, and of ranges of LANES units each.
 struct Ranges {
@@ -122,7 +122,7 @@ impl Search<'_, '_> {
         &self.job.space
     }
     /// What is left of the squares of range `at` of x.
-    fn band(&mut self, at: usize) -> Band {
+    fn band(&mut self, at: usize) -> SquareBand {
         let rows = self.x.range(at);
         for (number, fold) in self.job.folds.iter().enumerate() {
             if let Some(best) = fold.best().filter(|_| is_by_row(fold)) {
@@ -130,7 +130,7 @@ impl Search<'_, '_> {
             }
         }
         let first = if self.space().is_triangular() { at } else { 0 };
-        let mut band = Band {
+        let mut band = SquareBand {
             rows: rows.clone(),
             own: false,
             cols: vec![],
@@ -225,7 +225,7 @@ impl Search<'_, '_> {
         left
     }
     /// Adds to `band` the units of range `other` of y that are not settled with range `at` of x.
-    fn square(&mut self, at: usize, other: usize, band: &mut Band) {
+    fn square(&mut self, at: usize, other: usize, band: &mut SquareBand) {
         let first = other * LANES;
         set(&mut self.bounds, &self.x.ranges, at);
         self.run_lanes(&self.y.units, first);
