@@ -134,3 +134,20 @@ def test_answers_are_saved(tmp_path):
 def test_what_means_nothing_is_refused(call, told):
     with pytest.raises(ValueError, match=told):
         call()
+
+
+def test_arrays_of_labels_go_with_columns_of_a_table() -> None:
+    rng = np.random.default_rng(5)
+    places, kinds = rng.random((60, 2)), rng.integers(0, 2, 60)
+    table = {"w": rng.random(60), "x": places[:, 0], "y": places[:, 1]}
+    wanted = zf.ripley(places, by=kinds, bins=4)
+    for columns in (["x", "y"], None):
+        assert zf.ripley(table, columns=columns, by=kinds, bins=4) == wanted
+        got = zf.cooccurrence(table, kinds, columns=columns, bins=4, max=0.5)
+        assert got == zf.cooccurrence(places, kinds, bins=4, max=0.5)
+        lags = zf.variogram(table, table["w"], columns=columns, lags=4)
+        assert np.array_equal(lags.edges, zf.variogram(places, table["w"], lags=4).edges)
+    with pytest.raises(zf.RequestError, match="columns: expected a table"):
+        zf.ripley(places, columns=["x", "y"], bins=4)
+    with pytest.raises(zf.InputError, match="columns: expected columns of the table, got 'q'"):
+        zf.ripley(table, columns=["q", "y"], by=kinds, bins=4)

@@ -14,7 +14,7 @@ import numpy as np
 from . import _zipfold
 from .arrays import number, rows
 from .catalogues import _is_missing
-from .errors import InputError
+from .errors import InputError, RequestError
 from .results import Same, _need
 from .settings import check_how, given, output_paths
 from .tables import arrow_like, in_memory
@@ -145,6 +145,23 @@ def _is_table(data: Any) -> bool:
     return isinstance(data, Mapping) or hasattr(data, "columns") or (hasattr(data, "__arrow_c_stream__") and not hasattr(data, "__array__"))
 
 
+def positions(data: Any, columns: Sequence[str] | None) -> tuple[np.ndarray, list[str]]:
+    """The positions of an array, or those columns of a table (x, y and z by default), as n × d numbers with names."""
+    if not _is_table(data):
+        if columns is not None:
+            raise RequestError("columns: expected a table or a file, got an array, whose columns have no names\n  try: leave columns out")
+        places = np.ascontiguousarray(rows(data, "data"), dtype=np.float64)
+        return places, [f"x{k}" for k in range(places.shape[1])]
+    known = [str(one) for one in (data if isinstance(data, Mapping) else getattr(data, "column_names", None) or data.columns)]
+    names = [one for one in ("x", "y", "z") if one in known] if columns is None else [str(one) for one in columns]
+    missing = [one for one in names if one not in known]
+    if missing or not names:
+        got = repr(missing[0]) if missing else "none of x, y, z"
+        raise InputError(f"columns: expected columns of the table, got {got} (columns: {', '.join(known)})\n  try: columns={known[:2]}")
+    parts = [np.asarray(data[one], dtype=np.float64) for one in names]
+    return np.ascontiguousarray(np.column_stack(parts)), names
+
+
 def _table(data: Any, columns: Sequence[str] | None, labels: Any, option: str) -> tuple[str, Any, list[str] | None, str | None]:
     """The name of a table, the table itself where it is in memory, its columns of positions, and its column of labels."""
     chosen = None if columns is None else [str(column) for column in columns]
@@ -154,8 +171,7 @@ def _table(data: Any, columns: Sequence[str] | None, labels: Any, option: str) -
         wanted = None if chosen is None else [*chosen, *([] if labels is None else [str(labels)])]
         known = in_memory(arrow_like(data) if isinstance(data, Mapping) else data, "data", wanted)
         return "data", known, chosen, None if labels is None else str(labels)
-    places = np.ascontiguousarray(rows(data, "data"), dtype=np.float64)
-    names = [f"x{k}" for k in range(places.shape[1])]
+    places, names = positions(data, columns)
     return "data", _marked(places, names, labels, "kind", option), names, None if labels is None else "kind"
 
 

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from . import _zipfold
-from .arrays import number, rows
+from .arrays import number
 from .errors import InputError, RequestError
+from .patterns import positions
 from .results import Same, _need
 from .settings import check_how, given, output_paths
 from .tables import arrow_like, in_memory
@@ -126,14 +127,13 @@ def _words(value: str | Sequence[str]) -> list[str]:
     return [value] if isinstance(value, str) else [str(one) for one in value]
 
 
-def _arrays(data: Any, value: Any) -> tuple[Any, list[str], list[str]]:
+def _arrays(data: Any, value: Any, chosen: Sequence[str] | None) -> tuple[Any, list[str], list[str]]:
     """Arrays of positions and of values as a table, the names of its positions and those of its values."""
-    places = np.ascontiguousarray(rows(data, "data"), dtype=np.float64)
+    places, columns = positions(data, chosen)
     values = np.asarray(value, dtype=np.float64)
     values = values[:, None] if values.ndim == 1 else values
     if values.ndim != 2 or len(values) != len(places):
         raise InputError(f"value: expected a value for each of {len(places)} rows, got the shape {np.shape(value)}")
-    columns = [f"x{k}" for k in range(places.shape[1])]
     names = [f"value{k}" for k in range(values.shape[1])] if values.shape[1] > 1 else ["value"]
     table = np.ascontiguousarray(np.column_stack([places, values]))
     return (table, [*columns, *names], [], []), columns, names
@@ -144,11 +144,11 @@ def _input(data: Any, value: Any, columns: Sequence[str] | None) -> tuple[str, A
     chosen = None if columns is None else [str(column) for column in columns]
     if isinstance(data, (str, os.PathLike)):
         return os.fspath(data), None, chosen, _words(value)
-    if isinstance(value, str) or all(isinstance(one, str) for one in value):
+    if isinstance(value, str) or (len(value) > 0 and all(isinstance(one, str) for one in value)):
         names = _words(value)
         table = arrow_like(data) if isinstance(data, Mapping) else data
         return "data", in_memory(table, "data", None if chosen is None else [*chosen, *names]), chosen, names
-    return "data", *_arrays(data, value)
+    return "data", *_arrays(data, value, columns)
 
 
 def variogram(

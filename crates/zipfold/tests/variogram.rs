@@ -206,6 +206,48 @@ fn directions_keep_the_pairs_within_their_angle_and_width() {
     }
 }
 
+/// On a grid, pairs at the tolerance belong to the direction, and a line has no sense.
+#[test]
+fn pairs_of_a_grid_at_the_tolerance_are_kept() {
+    let cells: Vec<[i64; 2]> = (0..25).map(|at| [at / 5, at % 5]).collect();
+    let items = cells
+        .iter()
+        .flat_map(|[x, y]| [*x as f64, *y as f64, (3 * x + y) as f64]);
+    let names = ["x", "y", "v"].map(String::from).to_vec();
+    let table = Table::f64(25, 3, items.collect()).unwrap();
+    let table = table.with_names(names).unwrap();
+    // The angle of a pair with the line is up to 45 degrees: |across| ≤ |along|, in whole numbers.
+    let lines: [(f64, [i64; 2]); 8] = [
+        (0.0, [0, 1]),
+        (45.0, [1, 1]),
+        (90.0, [1, 0]),
+        (135.0, [1, -1]),
+        (180.0, [0, 1]),
+        (225.0, [1, 1]),
+        (270.0, [1, 0]),
+        (-45.0, [1, -1]),
+    ];
+    for (azimuth, [east, north]) in lines {
+        let asked = Variogram {
+            azimuth: vec![azimuth],
+            tolerance: 45.0,
+            lags: 1,
+            max: Some(10.0),
+            ..Variogram::new("grid", ["v"])
+        };
+        let answer = asked.of_table(table.clone(), &Options::default()).unwrap();
+        let mut kept = 0;
+        for (at, [x, y]) in cells.iter().enumerate() {
+            for [u, v] in &cells[..at] {
+                let (dx, dy) = (x - u, y - v);
+                let (along, across) = (dx * east + dy * north, dx * north - dy * east);
+                kept += u64::from(across.abs() <= along.abs());
+            }
+        }
+        assert_eq!(answer.directions[0].counts, [kept], "azimuth {azimuth}");
+    }
+}
+
 #[test]
 fn threads_change_no_bit_and_models_follow() {
     let places = Places::new(400, 2, 0.0);

@@ -234,8 +234,15 @@ impl RipleyScale<'_> {
     fn border(&self, [_, b]: [usize; 2], counts: &[u64], far: &[u64]) -> Summed {
         let bins = self.edges.len() - 1;
         let gaps = bins + 1;
-        let at = |bin: usize, gap: usize| counts[bin * gaps + gap];
-        let from = |bin: usize, first: usize| (first..gaps).map(|gap| at(bin, gap)).sum::<u64>();
+        let mut behind = counts.to_vec();
+        for line in behind.chunks_exact_mut(gaps) {
+            let mut sum = 0;
+            for count in line.iter_mut().rev() {
+                sum += *count;
+                *count = sum;
+            }
+        }
+        let from = |bin: usize, first: usize| behind[bin * gaps + first];
         let scale = |bin: usize| self.volume / (self.sizes[b] as f64 * far[bin + 1] as f64);
         let within = |bin: usize| (0..=bin).map(|d| from(d, bin + 1)).sum::<u64>();
         let k = (0..bins)

@@ -211,9 +211,9 @@ impl Variogram {
             let e = Error::request(what).at_place(Opt::Bandwidth);
             return Err(e.remedy(format!("leave out {}", Opt::Bandwidth)));
         }
-        let aimless = self.bandwidth.is_some() || self.dip != 0.0;
+        let aimless = self.bandwidth.is_some() || self.dip != 0.0 || self.tolerance != tolerance();
         if aimless && self.azimuth.is_empty() {
-            let what = "expected a direction beside its bandwidth or dip, got none";
+            let what = "expected a direction with its tolerance, bandwidth or dip, got none";
             let e = Error::request(what).at_place(Opt::Azimuth);
             return Err(e.remedy(Opt::Azimuth.to(45)));
         }

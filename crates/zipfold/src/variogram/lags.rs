@@ -18,6 +18,7 @@ use crate::options::Options;
 use crate::query::Query;
 use crate::tables::SideTable;
 use std::collections::BTreeMap;
+use std::f64::consts::FRAC_1_SQRT_2;
 use zipfold_core::fold::{BinStatistic, BinValueSpec, Closed};
 use zipfold_core::problem::{AxisSpec, FoldSpec, PairSpec, Problem};
 use zipfold_core::{Budget, Data, Domain, Error, Message, Opt, Result, Table};
@@ -31,7 +32,34 @@ const CENTRED: [&str; 2] = ["centred_1", "centred_2"];
 const PAIRS: &str = "pairs";
 const DISTANCE: &str = "distance";
 
-/// ValuedPlaces with values.
+/// What an angle or a width may be beyond its limit, as a part of it: on a grid many pairs are at the
+/// limit, and rounding would keep some of them.
+const ROUNDED: f64 = 1e-12;
+
+/// The sine and the cosine of an angle in degrees: exact where they are 0 or 1, and the same for
+/// equal angles of all quadrants.
+fn turned(degrees: f64) -> [f64; 2] {
+    let turn = degrees.rem_euclid(360.0);
+    let (half, turn) = if turn >= 180.0 {
+        (-1.0, turn - 180.0)
+    } else {
+        (1.0, turn)
+    };
+    let (ahead, turn) = if turn > 90.0 {
+        (-1.0, 180.0 - turn)
+    } else {
+        (1.0, turn)
+    };
+    let [sine, cosine] = match turn {
+        0.0 => [0.0, 1.0],
+        90.0 => [1.0, 0.0],
+        45.0 => [FRAC_1_SQRT_2; 2],
+        turn => [turn.to_radians().sin(), turn.to_radians().cos()],
+    };
+    [half * sine, half * ahead * cosine]
+}
+
+/// Positions with values.
 pub(super) struct ValuedPlaces {
     table: Table,
     /// Number of axes.
@@ -210,16 +238,16 @@ impl Variogram {
     }
     /// The formula that is 1 for pairs in a direction, else 0.
     fn condition(&self, azimuth: f64, axes: usize) -> String {
-        let (azimuth, dip) = (azimuth.to_radians(), self.dip.to_radians());
         let [east, north, up] = PLACE.map(|place| format!("(x.{place} - y.{place})"));
-        let (s, c) = (azimuth.sin() * dip.cos(), azimuth.cos() * dip.cos());
+        let ([s, c], [down, level]) = (turned(azimuth), turned(self.dip));
+        let (s, c) = (s * level, c * level);
         let (along, across) = match axes {
             2 => (
                 format!("abs({east} * {s:?} + {north} * {c:?})"),
                 format!("abs({east} * {c:?} - {north} * {s:?})"),
             ),
             _ => {
-                let down = -dip.sin();
+                let down = -down;
                 let along = format!("abs({east} * {s:?} + {north} * {c:?} + {up} * {down:?})");
                 let across = format!("sqrt(max({east}^2 + {north}^2 + {up}^2 - {along}^2, 0))");
                 (along, across)
@@ -227,11 +255,12 @@ impl Variogram {
         };
         let mut conditions = vec![];
         if self.tolerance < 90.0 {
-            let slope = self.tolerance.to_radians().tan();
+            let slope = self.tolerance.to_radians().tan() * (1.0 + ROUNDED);
             conditions.push(format!("{across} <= {along} * {slope:?}"));
         }
         if let Some(bandwidth) = self.bandwidth.filter(|b| b.is_finite()) {
-            conditions.push(format!("{across} <= {bandwidth:?}"));
+            let width = bandwidth * (1.0 + ROUNDED);
+            conditions.push(format!("{across} <= {width:?}"));
         }
         match conditions.is_empty() {
             true => "1".to_string(),

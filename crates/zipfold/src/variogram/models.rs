@@ -14,7 +14,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// ValuedPlaces of the grid.
+/// Places of the grid.
 const PLACES: usize = 400;
 /// Steps of a golden section: 0.618⁶⁰ is below rounding.
 const STEPS: usize = 60;
