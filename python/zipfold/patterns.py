@@ -153,7 +153,7 @@ def positions(data: Any, columns: Sequence[str] | None) -> tuple[np.ndarray, lis
         places = np.ascontiguousarray(rows(data, "data"), dtype=np.float64)
         return places, [f"x{k}" for k in range(places.shape[1])]
     known = [str(one) for one in (data if isinstance(data, Mapping) else getattr(data, "column_names", None) or data.columns)]
-    names = [one for one in ("x", "y", "z") if one in known] if columns is None else [str(one) for one in columns]
+    names: list[str] = [one for one in ("x", "y", "z") if one in known] if columns is None else [str(one) for one in columns]
     missing = [one for one in names if one not in known]
     if missing or not names:
         got = repr(missing[0]) if missing else "none of x, y, z"
