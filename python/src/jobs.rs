@@ -1,11 +1,14 @@
 //! What jobs have in common: a question as JSON, an answer that is written to files, a plan as text.
 
-use crate::errors::raise;
+use crate::errors::{raise, words};
+use crate::in_memory::{InMemory, known};
 use crate::options::Given;
 use crate::run::warn;
 use crate::watch::attended;
 use pyo3::prelude::*;
 use zipfold::internals::core::renamed::no_problem;
+use zipfold::internals::one_table::TableQuestion;
+use zipfold::internals::rdf::refuse;
 use zipfold::io::OutputOptions;
 use zipfold::{Error, Options, Result};
 
@@ -54,4 +57,47 @@ pub(crate) fn explained(
         explain(&given.options(shared, &tell, false)?)
     })?;
     done.map_err(|e| raise(py, &e))
+}
+
+/// Answers `text` (a question about one table, as JSON) for a table in memory or for the file that it
+/// names, and saves the answer at each of `paths`.
+pub(crate) fn ask<Q>(
+    py: Python<'_>,
+    text: &str,
+    table: Option<InMemory<'_>>,
+    given: &Given,
+    paths: (&[String], bool),
+    save: impl Fn(&Q::Answer, &str, OutputOptions) -> Result<()> + Send + Sync,
+) -> PyResult<Q::Answer>
+where
+    Q: TableQuestion<Answer: Send> + Send + Sync,
+{
+    let asked: Q = question(py, serde_json::from_str(text))?;
+    let known = known(&[table])?;
+    let answer = |options: &Options<'_>| match known.first().cloned().flatten() {
+        Some(table) => asked.of_table(table, options),
+        None => asked.run(options),
+    };
+    answered(py, given, paths, refuse, answer, save)
+}
+
+/// Says how `text` would be answered.
+pub(crate) fn told<Q>(
+    py: Python<'_>,
+    text: &str,
+    table: Option<InMemory<'_>>,
+    given: &Given,
+) -> PyResult<String>
+where
+    Q: TableQuestion + Send + Sync,
+{
+    let asked: Q = question(py, serde_json::from_str(text))?;
+    let known = known(&[table])?;
+    explained(py, given, |options| {
+        let told = match known.first().cloned().flatten() {
+            Some(table) => asked.explain_table(table, options),
+            None => asked.explain(options),
+        };
+        Ok(told?.told(words))
+    })
 }

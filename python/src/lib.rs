@@ -5,6 +5,7 @@ mod array;
 mod arrow;
 mod distances;
 mod errors;
+mod in_memory;
 mod infer;
 mod jobs;
 mod lent;

@@ -1,84 +1,13 @@
 //! Ripley's functions, co-occurrence and correlograms, as arrays.
 
-use crate::errors::words;
-use crate::jobs::{answered, explained, question};
+use crate::in_memory::InMemory;
+use crate::jobs::{ask, told};
 use crate::options::Given;
-use crate::tables::{InMemory, known};
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use zipfold::internals::correlogram::{Correlogram, Correlograms};
 use zipfold::internals::pattern::{Cooccurrence, Occurrences, Ripley, RipleyAnswer, RipleyCurve};
-use zipfold::internals::rdf::refuse;
-use zipfold::io::OutputOptions;
-use zipfold::{Message, Options, Result, Table};
-
-/// A question about one table, in memory or a file.
-trait OfTable: Sized + Send + Sync {
-    type Answer: Send;
-    fn read(text: &str) -> serde_json::Result<Self>;
-    fn answer(&self, table: Option<Table>, options: &Options<'_>) -> Result<Self::Answer>;
-    fn explain(&self, table: Option<Table>, options: &Options<'_>) -> Result<Message>;
-    fn save(answer: &Self::Answer, path: &str, how: OutputOptions) -> Result<()>;
-}
-
-// The three questions have methods of the same names.
-macro_rules! of_table {
-    ($question:ty, $answer:ty) => {
-        impl OfTable for $question {
-            type Answer = $answer;
-            fn read(text: &str) -> serde_json::Result<Self> {
-                serde_json::from_str(text)
-            }
-            fn answer(&self, table: Option<Table>, options: &Options<'_>) -> Result<$answer> {
-                match table {
-                    Some(table) => self.of_table(table, options),
-                    None => self.run(options),
-                }
-            }
-            fn explain(&self, table: Option<Table>, options: &Options<'_>) -> Result<Message> {
-                match table {
-                    Some(table) => self.explain_table(table, options),
-                    None => <$question>::explain(self, options),
-                }
-            }
-            fn save(answer: &$answer, path: &str, how: OutputOptions) -> Result<()> {
-                answer.save(path, how)
-            }
-        }
-    };
-}
-
-of_table!(Ripley, RipleyAnswer);
-of_table!(Cooccurrence, Occurrences);
-of_table!(Correlogram, Correlograms);
-
-fn ask<Q: OfTable>(
-    py: Python<'_>,
-    text: &str,
-    table: Option<InMemory<'_>>,
-    given: &Given,
-    paths: (&[String], bool),
-) -> PyResult<Q::Answer> {
-    let asked = question(py, Q::read(text))?;
-    let known = known(&[table])?;
-    let answer = |options: &Options<'_>| asked.answer(known.first().cloned().flatten(), options);
-    answered(py, given, paths, refuse, answer, Q::save)
-}
-
-fn told<Q: OfTable>(
-    py: Python<'_>,
-    text: &str,
-    table: Option<InMemory<'_>>,
-    given: &Given,
-) -> PyResult<String> {
-    let asked = question(py, Q::read(text))?;
-    let known = known(&[table])?;
-    explained(py, given, |options| {
-        let told = asked.explain(known.first().cloned().flatten(), options);
-        Ok(told?.told(words))
-    })
-}
 
 /// Ripley's functions of the points of a table, as `text` (a question as JSON) asks.
 #[pyfunction]
@@ -90,7 +19,14 @@ pub(crate) fn ripley<'py>(
     paths: Vec<String>,
     overwrite: bool,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let answer = ask::<Ripley>(py, text, table, &given, (&paths, overwrite))?;
+    let answer = ask::<Ripley>(
+        py,
+        text,
+        table,
+        &given,
+        (&paths, overwrite),
+        RipleyAnswer::save,
+    )?;
     let out = PyDict::new(py);
     out.set_item("kinds", answer.kinds)?;
     out.set_item("sizes", PyArray1::from_vec(py, answer.sizes))?;
@@ -147,7 +83,14 @@ pub(crate) fn cooccurrence<'py>(
     paths: Vec<String>,
     overwrite: bool,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let answer = ask::<Cooccurrence>(py, text, table, &given, (&paths, overwrite))?;
+    let answer = ask::<Cooccurrence>(
+        py,
+        text,
+        table,
+        &given,
+        (&paths, overwrite),
+        Occurrences::save,
+    )?;
     let shape = [
         answer.kinds.len(),
         answer.kinds.len(),
@@ -186,7 +129,14 @@ pub(crate) fn correlogram<'py>(
     paths: Vec<String>,
     overwrite: bool,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let answer = ask::<Correlogram>(py, text, table, &given, (&paths, overwrite))?;
+    let answer = ask::<Correlogram>(
+        py,
+        text,
+        table,
+        &given,
+        (&paths, overwrite),
+        Correlograms::save,
+    )?;
     let units = answer.units.len();
     let shape = [units, units, answer.edges.len() - 1];
     let both = || (0..units * units).map(|at| (at / units, at % units));

@@ -1,24 +1,18 @@
 //! Joins of tables by name, matches of catalogues and silhouettes, as arrays.
 
-use crate::errors::{raise, words};
-use crate::jobs::{answered, explained, question};
+use crate::errors::words;
+use crate::in_memory::{InMemory, known};
+use crate::jobs::{self, answered, explained, question};
 use crate::options::Given;
-use numpy::{PyArray1, PyReadonlyArray1};
+use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use zipfold::internals::core::{Labels, Words};
 use zipfold::internals::crossmatch::CrossMatch;
 use zipfold::internals::io::rows_write::Cells;
 use zipfold::internals::silhouette::{Silhouette, Silhouettes};
 use zipfold::internals::tables::{JoinedRows, MatchedRows, TableJoin};
 use zipfold::io::OutputOptions;
 use zipfold::{Budget, Error, Message, Options, Result, Table};
-
-/// A column of text: its name, the number of the word of each row (NaN for none), and the words.
-type Text<'py> = (String, PyReadonlyArray1<'py, f64>, Vec<String>);
-/// A table in memory: its numbers and their names, its columns of text, and the names of columns
-/// that only an output has.
-pub(crate) type InMemory<'py> = (Bound<'py, PyAny>, Vec<String>, Vec<Text<'py>>, Vec<String>);
 
 /// A question about two tables, or about one and itself.
 trait OfTables: Sized + Send + Sync {
@@ -104,30 +98,6 @@ impl OfTables for CrossMatch {
     fn explain(&self, tables: Vec<Table>, options: &Options<'_>) -> Result<Message> {
         self.explain_tables(two(tables)?, options)
     }
-}
-
-/// Tables in memory; none for one that is a file.
-pub(crate) fn known(tables: &[Option<InMemory<'_>>]) -> PyResult<Vec<Option<Table>>> {
-    let one = |(array, names, texts, others): &InMemory<'_>| {
-        let table = crate::array::table(array)?;
-        let rows = table.rows();
-        let text = |(name, codes, known): &Text<'_>| {
-            let codes = codes.as_array();
-            let word = |code: &f64| match code.is_nan() {
-                true => "",
-                false => known.get(*code as usize).map_or("", String::as_str),
-            };
-            Words::from_words(name, codes.iter().map(word))
-        };
-        let none = |name: &String| Words::from_words(name, std::iter::repeat_n("", rows));
-        let labels = texts.iter().map(text).chain(others.iter().map(none));
-        table
-            .with_names(names.clone())
-            .and_then(|table| table.with_labels(Labels::new(labels.collect())))
-            .map_err(|e| raise(array.py(), &e))
-    };
-    let tables = tables.iter().map(|t| t.as_ref().map(one).transpose());
-    tables.collect()
 }
 
 /// The first two of the tables in memory.
@@ -289,14 +259,8 @@ pub(crate) fn silhouette<'py>(
     paths: Vec<String>,
     overwrite: bool,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let asked: Silhouette = question(py, serde_json::from_str(text))?;
-    let known = known(&[table])?;
-    let answer = |options: &Options<'_>| match known.first().cloned().flatten() {
-        Some(table) => asked.of_table(table, options),
-        None => asked.run(options),
-    };
     let paths = (&paths[..], overwrite);
-    let answer = answered(py, &given, paths, |_, _| Ok(()), answer, Silhouettes::write)?;
+    let answer = jobs::ask::<Silhouette>(py, text, table, &given, paths, Silhouettes::write)?;
     let out = PyDict::new(py);
     out.set_item("mean", answer.mean)?;
     out.set_item("values", PyArray1::from_vec(py, answer.values))?;
@@ -318,13 +282,5 @@ pub(crate) fn explain_silhouette(
     table: Option<InMemory<'_>>,
     given: Given,
 ) -> PyResult<String> {
-    let asked: Silhouette = question(py, serde_json::from_str(text))?;
-    let known = known(&[table])?;
-    explained(py, &given, |options| {
-        let told = match known.first().cloned().flatten() {
-            Some(table) => asked.explain_table(table, options),
-            None => asked.explain(options),
-        };
-        Ok(told?.told(words))
-    })
+    jobs::told::<Silhouette>(py, text, table, &given)
 }

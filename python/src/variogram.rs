@@ -1,14 +1,11 @@
 //! Variograms of values at places, as arrays.
 
-use crate::errors::words;
-use crate::jobs::{answered, explained, question};
+use crate::in_memory::InMemory;
+use crate::jobs::{ask, told};
 use crate::options::Given;
-use crate::tables::{InMemory, known};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use zipfold::Options;
-use zipfold::internals::rdf::refuse;
 use zipfold::internals::variogram::{Direction, FittedModel, LagCurve, Variogram, Variograms};
 
 /// Answers `text` (a question as JSON) about a table in memory or the file that it names, and writes
@@ -22,14 +19,8 @@ pub(crate) fn variogram<'py>(
     paths: Vec<String>,
     overwrite: bool,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let asked: Variogram = question(py, serde_json::from_str(text))?;
-    let known = known(&[table])?;
-    let answer = |options: &Options<'_>| match known.first().cloned().flatten() {
-        Some(table) => asked.of_table(table, options),
-        None => asked.run(options),
-    };
     let paths = (&paths[..], overwrite);
-    let answer = answered(py, &given, paths, refuse, answer, Variograms::save)?;
+    let answer = ask::<Variogram>(py, text, table, &given, paths, Variograms::save)?;
     let out = PyDict::new(py);
     out.set_item("edges", PyArray1::from_vec(py, answer.edges))?;
     out.set_item("variances", PyArray1::from_vec(py, answer.variances))?;
@@ -87,13 +78,5 @@ pub(crate) fn explain_variogram(
     table: Option<InMemory<'_>>,
     given: Given,
 ) -> PyResult<String> {
-    let asked: Variogram = question(py, serde_json::from_str(text))?;
-    let known = known(&[table])?;
-    explained(py, &given, |options| {
-        let told = match known.first().cloned().flatten() {
-            Some(table) => asked.explain_table(table, options),
-            None => asked.explain(options),
-        };
-        Ok(told?.told(words))
-    })
+    told::<Variogram>(py, text, table, &given)
 }

@@ -2,6 +2,7 @@
 
 use crate::args::CooccurrenceArgs;
 use crate::described::{Answered, JobVerb, description, is_description, some, table};
+use zipfold::internals::one_table::TableQuestion;
 use zipfold::internals::pattern::{Cooccurrence, Occurrences};
 use zipfold::io::{OutputOptions, ReadOptions, read_table};
 use zipfold::{Budget, Error, Result};

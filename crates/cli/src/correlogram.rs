@@ -3,6 +3,7 @@
 use crate::args::CorrelogramArgs;
 use crate::described::{Answered, JobVerb, description, is_description, some, word};
 use zipfold::internals::correlogram::{Correlogram, Correlograms};
+use zipfold::internals::one_table::TableQuestion;
 use zipfold::io::OutputOptions;
 use zipfold::{Budget, Result};
 

@@ -2,6 +2,7 @@
 
 use crate::args::RipleyArgs;
 use crate::described::{Answered, JobVerb, description, is_description, some, table, word};
+use zipfold::internals::one_table::TableQuestion;
 use zipfold::internals::pattern::{Ripley, RipleyAnswer};
 use zipfold::io::OutputOptions;
 use zipfold::{Budget, Result};

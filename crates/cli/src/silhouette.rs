@@ -4,6 +4,7 @@ use crate::args::SilhouetteArgs;
 use crate::described::{Answered, JobVerb, description, is_description, some};
 use crate::joined::refuse_early;
 use crate::problem_from_args::param;
+use zipfold::internals::one_table::TableQuestion;
 use zipfold::internals::silhouette::{Silhouette, Silhouettes};
 use zipfold::io::OutputOptions;
 use zipfold::{Budget, Error, Result};

@@ -2,6 +2,7 @@
 
 use crate::args::VariogramArgs;
 use crate::described::{Answered, JobVerb, description, is_description, some, table, word};
+use zipfold::internals::one_table::TableQuestion;
 use zipfold::internals::variogram::{Direction, Variogram, Variograms};
 use zipfold::io::{OutputOptions, ReadOptions, read_table};
 use zipfold::{Budget, Error, Result};

@@ -1,46 +1,18 @@
 //! `zipfold ripley`, `cooccurrence` and `correlogram`: descriptions, reports, plans, files.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+mod command;
 
-/// A folder with a table, removed at the end.
-struct Folder(PathBuf);
+use command::Folder;
 
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let own = format!("zipfold-patterns-{name}-{}", std::process::id());
-        let path = std::env::temp_dir().join(own);
-        let _ = std::fs::remove_dir_all(&path);
-        std::fs::create_dir(&path).unwrap();
-        let mut text = "x,y,kind,time\n".to_string();
-        for at in 0..200 {
-            let part = |k: usize| (at * k % 199) as f64 * 0.05;
-            let kind = ["tumour", "stroma", "immune"][at * at % 3 + at % 2];
-            text += &format!("{},{},{kind},{}\n", part(7), part(31), part(45));
-        }
-        std::fs::write(path.join("cells.csv"), text).unwrap();
-        Folder(path)
+/// A folder with a table.
+fn cells(name: &str) -> Folder {
+    let mut text = "x,y,kind,time\n".to_string();
+    for at in 0..200 {
+        let part = |k: usize| (at * k % 199) as f64 * 0.05;
+        let kind = ["tumour", "stroma", "immune"][at * at % 3 + at % 2];
+        text += &format!("{},{},{kind},{}\n", part(7), part(31), part(45));
     }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-fn zipfold(folder: &Path, words: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_zipfold"));
-    command.current_dir(folder).args(words).output().unwrap()
-}
-
-#[track_caller]
-fn answered(folder: &Folder, words: &str) -> String {
-    let words: Vec<&str> = words.split_whitespace().collect();
-    let done = zipfold(&folder.0, &words);
-    let told = String::from_utf8_lossy(&done.stderr);
-    assert!(done.status.success(), "{words:?}: {told}");
-    String::from_utf8(done.stdout).unwrap()
+    Folder::new(&format!("patterns-{name}")).with("cells.csv", text)
 }
 
 /// Descriptions, and the arguments that ask the same.
@@ -64,17 +36,17 @@ const ASKED: [(&str, &str, &str); 3] = [
 
 #[test]
 fn a_description_asks_what_the_arguments_ask() {
-    let folder = Folder::new("description");
+    let folder = cells("description");
     for (verb, toml, args) in ASKED {
         std::fs::write(folder.0.join("q.toml"), toml).unwrap();
-        let written = answered(&folder, &format!("{verb} {args} -o -"));
-        assert_eq!(answered(&folder, &format!("{verb} q.toml -o -")), written);
+        let written = folder.run(&format!("{verb} {args} -o -")).ok().out;
+        assert_eq!(folder.run(&format!("{verb} q.toml -o -")).ok().out, written);
         for threads in [1, 2] {
             let again = format!("{verb} {args} --threads {threads} -o -");
-            assert_eq!(answered(&folder, &again), written);
+            assert_eq!(folder.run(&again).ok().out, written);
         }
         std::fs::write(folder.0.join("q.toml"), format!("{toml}kind = 3\n")).unwrap();
-        let refused = zipfold(&folder.0, &[verb, "q.toml"]);
+        let refused = folder.call(&[verb, "q.toml"]);
         let told = String::from_utf8_lossy(&refused.stderr).to_string();
         assert!(
             !refused.status.success() && told.contains("q.toml"),
@@ -85,30 +57,30 @@ fn a_description_asks_what_the_arguments_ask() {
 
 #[test]
 fn a_report_has_the_numbers_of_the_file() {
-    let folder = Folder::new("report");
+    let folder = cells("report");
     for (verb, _, args) in ASKED {
-        let told = answered(&folder, &format!("{verb} {args} --json"));
+        let told = folder.run(&format!("{verb} {args} --json")).ok().out;
         let report: serde_json::Value = serde_json::from_str(&told).unwrap();
         assert_eq!(
             (&report["schema"], &report["command"]),
             (&1.into(), &verb.into())
         );
         assert!(report["pairs"].as_u64() > Some(0) && report["seconds"].is_number());
-        let shown = answered(&folder, &format!("{verb} {args}"));
+        let shown = folder.run(&format!("{verb} {args}")).ok().out;
         assert!(shown.lines().count() > 3, "{shown}");
     }
 }
 
 #[test]
 fn a_plan_says_what_is_counted() {
-    let folder = Folder::new("plan");
+    let folder = cells("plan");
     let starts = [
         "ripley    200 points of 3 kinds in 2 axes",
         "cooccurrence 200 points of 3 kinds, 5 intervals to 2",
         "correlogram 200 spikes of 3 units, 9 bins to a lag of 0.5",
     ];
     for ((verb, _, args), start) in ASKED.iter().zip(starts) {
-        let told = answered(&folder, &format!("explain {verb} {args}"));
+        let told = folder.run(&format!("explain {verb} {args}")).ok().out;
         assert!(
             told.starts_with(start) && told.contains("predicted"),
             "{told}"
@@ -118,11 +90,11 @@ fn a_plan_says_what_is_counted() {
 
 #[test]
 fn files_have_every_format_of_a_list() {
-    let folder = Folder::new("files");
+    let folder = cells("files");
     for (verb, _, args) in ASKED {
         for suffix in ["csv", "tsv", "npz", "parquet"] {
             let words = format!("{verb} {args} -o {verb}.{suffix} --plot {verb}.svg --force -q");
-            assert_eq!(answered(&folder, &words), "");
+            assert_eq!(folder.run(&words).ok().out, "");
             let size = std::fs::metadata(folder.0.join(format!("{verb}.{suffix}")));
             assert!(size.unwrap().len() > 300);
         }

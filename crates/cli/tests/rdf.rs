@@ -1,64 +1,32 @@
 //! `zipfold rdf`: descriptions, formats of the answer, reports, and the same answer for any
 //! threads.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+mod command;
 
-/// A folder with a trajectory, removed at the end.
-struct Folder(PathBuf);
+use command::Folder;
 
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("zipfold-rdf-{name}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        std::fs::create_dir(&path).unwrap();
-        let mut text = String::new();
-        for frame in 0..7 {
-            text += "40\nLattice=\"9 0 0 1 8 0 0 2 9\"\n";
-            for at in 0..40 {
-                // Places that fill the box, other ones in each frame.
-                let part = |k: usize| ((at * k + frame * 5) % 41) as f64 * 0.21;
-                let kind = if at % 3 < 1 { "O" } else { "H" };
-                text += &format!("{kind} {:.3} {:.3} {:.3}\n", part(7), part(11), part(17));
-            }
+/// A folder with a trajectory.
+fn trajectory(name: &str) -> Folder {
+    let mut text = String::new();
+    for frame in 0..7 {
+        text += "40\nLattice=\"9 0 0 1 8 0 0 2 9\"\n";
+        for at in 0..40 {
+            // Places that fill the box, other ones in each frame.
+            let part = |k: usize| ((at * k + frame * 5) % 41) as f64 * 0.21;
+            let kind = if at % 3 < 1 { "O" } else { "H" };
+            text += &format!("{kind} {:.3} {:.3} {:.3}\n", part(7), part(11), part(17));
         }
-        std::fs::write(path.join("t.xyz"), text).unwrap();
-        Folder(path)
     }
-    fn write(&self, name: &str, text: &str) {
-        std::fs::write(self.0.join(name), text).unwrap();
-    }
-    fn read(&self, name: &str) -> String {
-        std::fs::read_to_string(self.0.join(name)).unwrap()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-fn zipfold(folder: &Path, words: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_zipfold"));
-    command.current_dir(folder).args(words).output().unwrap()
-}
-
-#[track_caller]
-fn answered(folder: &Folder, words: &[&str]) -> String {
-    let done = zipfold(&folder.0, words);
-    let told = String::from_utf8_lossy(&done.stderr);
-    assert!(done.status.success(), "{words:?}: {told}");
-    String::from_utf8(done.stdout).unwrap()
+    Folder::new(&format!("rdf-{name}")).with("t.xyz", text)
 }
 
 #[test]
 fn a_description_asks_what_the_arguments_ask() {
-    let folder = Folder::new("description");
+    let folder = trajectory("description");
     let toml = "trajectory = 't.xyz'\nselect = 'element O'\nto = 'element H'\nrange = [0, 4]\nbins = 20\nexclude = 'none'\nframes = '1:'\nconvention = 'cpptraj'\n";
     let json = r#"{"trajectory": "t.xyz", "select": "element O", "to": "element H", "range": [0, 4], "bins": 20, "frames": "1:", "convention": "cpptraj"}"#;
-    folder.write("q.toml", toml);
-    folder.write("q.json", json);
+    folder.put("q.toml", toml);
+    folder.put("q.json", json);
     let words = [
         "rdf",
         "t.xyz",
@@ -78,19 +46,19 @@ fn a_description_asks_what_the_arguments_ask() {
         "-o",
         "-",
     ];
-    let expected = answered(&folder, &words);
+    let expected = folder.answered(&words);
     assert_eq!(expected.lines().filter(|l| !l.starts_with('#')).count(), 21);
     for file in ["q.toml", "q.json"] {
-        assert_eq!(answered(&folder, &["rdf", file, "-o", "-"]), expected);
+        assert_eq!(folder.answered(&["rdf", file, "-o", "-"]), expected);
     }
     // An argument takes the place of a key.
-    let other = answered(&folder, &["rdf", "q.toml", "--bins", "5", "-o", "-"]);
+    let other = folder.answered(&["rdf", "q.toml", "--bins", "5", "-o", "-"]);
     assert_eq!(other.lines().filter(|l| !l.starts_with('#')).count(), 6);
 }
 
 #[test]
 fn threads_change_no_byte() {
-    let folder = Folder::new("threads");
+    let folder = trajectory("threads");
     let words = |threads| {
         [
             "rdf",
@@ -102,17 +70,17 @@ fn threads_change_no_byte() {
             "-",
         ]
     };
-    let expected = answered(&folder, &words("1"));
+    let expected = folder.answered(&words("1"));
     for threads in ["2", "3", "8"] {
-        assert_eq!(answered(&folder, &words(threads)), expected);
+        assert_eq!(folder.answered(&words(threads)), expected);
     }
 }
 
 #[test]
 fn the_report_and_the_plan_say_what_was_asked() {
-    let folder = Folder::new("report");
+    let folder = trajectory("report");
     let words = ["rdf", "t.xyz", "--range", "0", "4", "--bins", "8", "--json"];
-    let report: serde_json::Value = serde_json::from_str(&answered(&folder, &words)).unwrap();
+    let report: serde_json::Value = serde_json::from_str(&folder.answered(&words)).unwrap();
     assert_eq!(
         (&report["frames"], &report["unit"]),
         (&7.into(), &"Å".into())
@@ -121,25 +89,19 @@ fn the_report_and_the_plan_say_what_was_asked() {
         report["curves"][0]["counts"].as_array().map(Vec::len),
         Some(8)
     );
-    let plan = answered(
-        &folder,
-        &["explain", "rdf", "t.xyz", "--partials", "--range", "0", "4"],
-    );
+    let plan = folder.answered(&["explain", "rdf", "t.xyz", "--partials", "--range", "0", "4"]);
     assert!(
         plan.contains("from 'O' (14 atoms) to 'H' (26 atoms)"),
         "{plan}"
     );
     assert!(plan.contains("predicted"), "{plan}");
-    let plan = answered(
-        &folder,
-        &["explain", "rdf", "t.xyz", "--debye", "1", "5", "5"],
-    );
+    let plan = folder.answered(&["explain", "rdf", "t.xyz", "--debye", "1", "5", "5"]);
     assert!(plan.contains("sum"), "{plan}");
 }
 
 #[test]
 fn answers_go_to_every_format() {
-    let folder = Folder::new("formats");
+    let folder = trajectory("formats");
     for (name, words) in [
         ("g", &["--range", "0", "4"][..]),
         ("s", &["--debye", "1", "5", "5"]),
@@ -151,10 +113,10 @@ fn answers_go_to_every_format() {
                 words,
             ]
             .concat();
-            answered(&folder, &all);
+            folder.answered(&all);
             assert!(folder.read(&picture).starts_with("<svg"));
             assert!(folder.0.join(&file).metadata().unwrap().len() > 100);
-            let again = zipfold(&folder.0, &all);
+            let again = folder.call(&all);
             assert_eq!(again.status.code(), Some(2), "an output that exists");
         }
     }

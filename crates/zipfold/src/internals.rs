@@ -91,6 +91,11 @@ pub mod crossmatch {
     pub use crate::crossmatch::*;
 }
 
+/// Questions about one table.
+pub mod one_table {
+    pub use crate::one_table::*;
+}
+
 /// Silhouettes of labelled rows.
 pub mod silhouette {
     pub use crate::silhouette::*;

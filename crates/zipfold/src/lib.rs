@@ -34,6 +34,7 @@ pub mod internals;
 mod library;
 mod marked;
 mod matches;
+mod one_table;
 mod options;
 mod outcome;
 mod paircount;

@@ -8,6 +8,7 @@
 //! ```
 
 use crate::marked::{Labelled, labelled};
+use crate::one_table::TableQuestion;
 use crate::options::Options;
 use crate::query::Query;
 use crate::saved;
@@ -18,13 +19,17 @@ use zipfold_core::fold::rows::ReduceAxis;
 use zipfold_core::fold::{ReduceOp, Role};
 use zipfold_core::pair::Param;
 use zipfold_core::problem::{FoldSpec, NanPolicy, PairSpec, Problem};
-use zipfold_core::{Data, Domain, Error, Message, Opt, Result, Table, Words};
+use zipfold_core::{Data, Domain, Error, Message, Opt, Result, Words};
 use zipfold_io::rows_write::{CellKind, Cells, RowsWriter, is_streamed};
 use zipfold_io::{Column, OutputOptions};
 
 /// Silhouettes of labelled rows, as a question. Its TOML has the same keys.
 ///
+/// Errors: `Request` for columns that there are not, for a similarity, and for one group or as many
+/// groups as rows; `Input` for a row without a label; `Resource` beyond the budget.
+///
 /// ```
+/// use zipfold::internals::one_table::TableQuestion;
 /// use zipfold::{Options, Table};
 /// use zipfold::internals::silhouette::Silhouette;
 /// let rows = Table::f64(4, 2, vec![0.0, 7.0, 1.0, 7.0, 5.0, 9.0, 6.0, 9.0])?;
@@ -103,79 +108,6 @@ impl Silhouette {
             header: None,
         }
     }
-    /// Reads the table and computes the silhouettes of its rows.
-    ///
-    /// # Errors
-    /// Those of the readers and of [`Silhouette::of_table`].
-    pub fn run(&self, options: &Options<'_>) -> Result<Silhouettes> {
-        let side = self.read(options)?;
-        self.of_side(&side, options)
-    }
-    /// Computes the silhouettes of the rows of a table, whose words are its labels.
-    ///
-    /// # Errors
-    /// `Request` for columns that there are not, for a similarity, and for one group or as many
-    /// groups as rows; `Input` for a row without a label; `Resource` beyond the budget.
-    pub fn of_table(&self, table: Table, options: &Options<'_>) -> Result<Silhouettes> {
-        self.of_side(&SideTable::new(&self.data, table)?, options)
-    }
-    /// Says how the distances would be summed.
-    ///
-    /// # Errors
-    /// Those of [`Silhouette::run`].
-    pub fn explain(&self, options: &Options<'_>) -> Result<Message> {
-        let side = self.read(options)?;
-        self.explain_side(&side, options)
-    }
-    /// As [`Silhouette::explain`], of a table in memory.
-    ///
-    /// # Errors
-    /// Those of [`Silhouette::of_table`].
-    pub fn explain_table(&self, table: Table, options: &Options<'_>) -> Result<Message> {
-        self.explain_side(&SideTable::new(&self.data, table)?, options)
-    }
-    /// The table: its labels and the chosen coordinates, or all of its columns.
-    fn read(&self, options: &Options<'_>) -> Result<SideTable> {
-        let mut needed = self.columns.clone().filter(|_| self.formula.is_none());
-        if let Some(columns) = needed.as_mut().filter(|all| !all.contains(&self.labels)) {
-            columns.push(self.labels.clone());
-        }
-        SideTable::read(&self.data, self.header, needed, &options.budget)
-    }
-    fn explain_side(&self, side: &SideTable, options: &Options<'_>) -> Result<Message> {
-        let (groups, codes) = self.labelled(side, options)?;
-        let (problem, data) = self.question(side, &codes, options)?;
-        let plan = Query::new(&problem, &data, options).explain()?.text(false);
-        let text = format!(
-            "silhouette sums of distances by row and group, {} groups of {}\n\n{}",
-            groups.len(),
-            self.labels,
-            plan.marked().trim_end()
-        );
-        Ok(Message::from(text))
-    }
-    fn of_side(&self, side: &SideTable, options: &Options<'_>) -> Result<Silhouettes> {
-        let (groups, codes) = self.labelled(side, options)?;
-        let (problem, data) = self.question(side, &codes, options)?;
-        let bytes = side.rows() as u64 * (groups.len() as u64 + 8) * 8;
-        let _held = options
-            .budget
-            .reserve(bytes, "the distances by row and group")?;
-        let answer = Query::new(&problem, &data, options).run()?;
-        let columns = answer.columns(0)?;
-        let columns = columns.ok_or_else(|| Error::internal("sums without columns"))?;
-        let sums = columns.with_role(Role::Value);
-        let sums = sums.ok_or_else(|| Error::internal("sums without values"))?;
-        let sums = columns.all(sums);
-        if sums.len() != codes.len() * groups.len() {
-            return Err(Error::internal("sums of other rows and groups"));
-        }
-        let sum = |row: usize, group: usize| sums.get(row * groups.len() + group);
-        Ok(Silhouettes {
-            pairs: answer.outcome.pairs,
-            ..silhouettes(groups.clone(), codes, &sum)
-        })
-    }
     /// The labels in ascending order, and the number of that of each row.
     fn labelled(&self, side: &SideTable, options: &Options<'_>) -> Result<Labelled> {
         saved::whole(
@@ -232,6 +164,55 @@ impl Silhouette {
         }];
         let weights = vec![None];
         Ok((problem, Data { weights, ..data }))
+    }
+}
+
+impl TableQuestion for Silhouette {
+    type Answer = Silhouettes;
+    fn name(&self) -> &str {
+        &self.data
+    }
+    /// The table: its labels and the chosen coordinates, or all of its columns.
+    fn read(&self, options: &Options<'_>) -> Result<SideTable> {
+        let mut needed = self.columns.clone().filter(|_| self.formula.is_none());
+        if let Some(columns) = needed.as_mut().filter(|all| !all.contains(&self.labels)) {
+            columns.push(self.labels.clone());
+        }
+        SideTable::read(&self.data, self.header, needed, &options.budget)
+    }
+    fn explain_side(&self, side: &SideTable, options: &Options<'_>) -> Result<Message> {
+        let (groups, codes) = self.labelled(side, options)?;
+        let (problem, data) = self.question(side, &codes, options)?;
+        let plan = Query::new(&problem, &data, options).explain()?.text(false);
+        let text = format!(
+            "silhouette sums of distances by row and group, {} groups of {}\n\n{}",
+            groups.len(),
+            self.labels,
+            plan.marked().trim_end()
+        );
+        Ok(Message::from(text))
+    }
+    fn of_side(&self, side: &SideTable, options: &Options<'_>) -> Result<Self::Answer> {
+        let (groups, codes) = self.labelled(side, options)?;
+        let (problem, data) = self.question(side, &codes, options)?;
+        let bytes = side.rows() as u64 * (groups.len() as u64 + 8) * 8;
+        let _held = options
+            .budget
+            .reserve(bytes, "the distances by row and group")?;
+        let answer = Query::new(&problem, &data, options).run()?;
+        let columns = answer.columns(0)?;
+        let columns = columns.ok_or_else(|| Error::internal("sums without columns"))?;
+        let sums = columns.with_role(Role::Value);
+        let sums = sums.ok_or_else(|| Error::internal("sums without values"))?;
+        let sums = columns.all(sums);
+        if sums.len() != codes.len() * groups.len() {
+            return Err(Error::internal("sums of other rows and groups"));
+        }
+        let sum = |row: usize, group: usize| sums.get(row * groups.len() + group);
+        Ok(Silhouettes {
+            pairs: answer.outcome.pairs,
+            ..silhouettes(groups.clone(), codes, &sum)
+        })
     }
 }
 

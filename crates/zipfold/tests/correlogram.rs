@@ -2,6 +2,7 @@
 
 use zipfold::internals::core::Random;
 use zipfold::internals::correlogram::{Correlogram, Correlograms, LagUnits};
+use zipfold::internals::one_table::TableQuestion;
 use zipfold::io::OutputOptions;
 use zipfold::{Budget, Options, Table};
 

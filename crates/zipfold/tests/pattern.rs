@@ -2,6 +2,7 @@
 
 use std::f64::consts::PI;
 use zipfold::internals::core::Random;
+use zipfold::internals::one_table::TableQuestion;
 use zipfold::internals::pattern::{Cooccurrence, Correction, NullModel, Ripley, RipleyAnswer};
 use zipfold::io::OutputOptions;
 use zipfold::{Options, Table};

@@ -3,6 +3,7 @@
 use zipfold::internals::core::{Labels, Random, Words};
 use zipfold::internals::crossmatch::{CrossMatch, Find};
 use zipfold::internals::io::rows_write::Cells;
+use zipfold::internals::one_table::TableQuestion;
 use zipfold::internals::silhouette::Silhouette;
 use zipfold::internals::tables::{MatchedRows, TableJoin, TableKind, Ties};
 use zipfold::io::{OutputOptions, ReadOptions, read_table};

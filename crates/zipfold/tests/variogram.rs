@@ -1,5 +1,6 @@
 //! Variograms next to double loops over pairs.
 
+use zipfold::internals::one_table::TableQuestion;
 use zipfold::internals::variogram::{LagEstimator, Variogram, VariogramModel, Variograms};
 use zipfold::io::OutputOptions;
 use zipfold::{Options, Table};

@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 /// A folder that is removed when it goes out of scope.
 pub(crate) struct Folder(pub PathBuf);
@@ -67,6 +67,19 @@ impl Folder {
             out: String::from_utf8_lossy(&done.stdout).into_owned(),
             err: String::from_utf8_lossy(&done.stderr).into_owned(),
         }
+    }
+    /// Runs `zipfold` with these words.
+    pub(crate) fn call(&self, words: &[&str]) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_zipfold"));
+        command.current_dir(&self.0).args(words).output().unwrap()
+    }
+    /// What `zipfold` with these words writes to its output; it succeeds.
+    #[track_caller]
+    pub(crate) fn answered(&self, words: &[&str]) -> String {
+        let done = self.call(words);
+        let told = String::from_utf8_lossy(&done.stderr);
+        assert!(done.status.success(), "{words:?}: {told}");
+        String::from_utf8(done.stdout).unwrap()
     }
     /// Runs `zipfold` on a terminal of 100 columns; none where the system has no `script`.
     #[cfg(unix)]

@@ -35,6 +35,7 @@ impl LagUnits {
 /// Correlograms of all pairs of units.
 ///
 /// ```
+/// use zipfold::internals::one_table::TableQuestion;
 /// use zipfold::io::OutputOptions;
 /// use zipfold::{Options, Table};
 /// use zipfold::internals::correlogram::{Correlogram, Correlograms, LagUnits};

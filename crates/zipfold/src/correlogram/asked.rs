@@ -2,6 +2,7 @@
 
 use super::answer::{Correlograms, LagUnits};
 use crate::marked::{answered, input, labelled, numbers, refuse_odd, side_by_side};
+use crate::one_table::TableQuestion;
 use crate::options::Options;
 use crate::query::Query;
 use crate::saved;
@@ -19,7 +20,12 @@ const MOST_LINES: usize = 100_000_000;
 
 /// Correlograms of spike trains, as a question. Its TOML has the same keys.
 ///
+/// Errors: `Request` for columns that there are not, lags that are none, and more bins than an answer
+/// holds; `Input` for times that are not finite and spikes without a unit; `Resource` beyond the
+/// budget.
+///
 /// ```
+/// use zipfold::internals::one_table::TableQuestion;
 /// use zipfold::{Options, Table};
 /// use zipfold::internals::correlogram::Correlogram;
 /// let names = ["time", "unit"].map(String::from).to_vec();
@@ -89,46 +95,6 @@ impl Correlogram {
             normalise: LagUnits::Count,
             header: None,
         }
-    }
-    /// Reads the table and counts its pairs of spikes.
-    ///
-    /// # Errors
-    /// Those of the readers and of [`Correlogram::of_table`].
-    pub fn run(&self, options: &Options<'_>) -> Result<Correlograms> {
-        self.of_side(&self.read(options)?, options)
-    }
-    /// Counts the pairs of spikes of a table in memory.
-    ///
-    /// # Errors
-    /// `Request` for columns that there are not, lags that are none, and more bins than an answer
-    /// holds; `Input` for times that are not finite and spikes without a unit; `Resource` beyond the
-    /// budget.
-    pub fn of_table(&self, table: Table, options: &Options<'_>) -> Result<Correlograms> {
-        self.of_side(&SideTable::new(&self.data, table)?, options)
-    }
-    /// Says how the pairs of spikes would be counted.
-    ///
-    /// # Errors
-    /// Those of [`Correlogram::run`].
-    pub fn explain(&self, options: &Options<'_>) -> Result<Message> {
-        self.explain_side(&self.read(options)?, options)
-    }
-    /// As [`Correlogram::explain`], of a table in memory.
-    ///
-    /// # Errors
-    /// Those of [`Correlogram::of_table`].
-    pub fn explain_table(&self, table: Table, options: &Options<'_>) -> Result<Message> {
-        self.explain_side(&SideTable::new(&self.data, table)?, options)
-    }
-    fn read(&self, options: &Options<'_>) -> Result<SideTable> {
-        self.check()?;
-        let needed = std::iter::once(&self.time).chain(&self.units).cloned();
-        SideTable::read(
-            &self.data,
-            self.header,
-            Some(needed.collect()),
-            &options.budget,
-        )
     }
     /// Refuses what means nothing, before a file is opened.
     fn check(&self) -> Result<()> {
@@ -232,6 +198,30 @@ impl Correlogram {
         };
         (problem, data)
     }
+}
+
+/// Counts by lag and pair of units as counts by pair of units and lag.
+fn by_units(counts: &[f64], pairs: usize) -> Vec<u64> {
+    let of_pair = |pair: usize| counts[pair..].iter().step_by(pairs);
+    let counts = (0..pairs).flat_map(of_pair);
+    counts.map(|n| *n as u64).collect()
+}
+
+impl TableQuestion for Correlogram {
+    type Answer = Correlograms;
+    fn name(&self) -> &str {
+        &self.data
+    }
+    fn read(&self, options: &Options<'_>) -> Result<SideTable> {
+        self.check()?;
+        let needed = std::iter::once(&self.time).chain(&self.units).cloned();
+        SideTable::read(
+            &self.data,
+            self.header,
+            Some(needed.collect()),
+            &options.budget,
+        )
+    }
     fn explain_side(&self, side: &SideTable, options: &Options<'_>) -> Result<Message> {
         self.check()?;
         let spikes = self.spikes(side, options)?;
@@ -247,7 +237,7 @@ impl Correlogram {
         );
         Ok(Message::from(text))
     }
-    fn of_side(&self, side: &SideTable, options: &Options<'_>) -> Result<Correlograms> {
+    fn of_side(&self, side: &SideTable, options: &Options<'_>) -> Result<Self::Answer> {
         self.check()?;
         saved::whole(options, "one run of the whole question, with more threads")?;
         let spikes = self.spikes(side, options)?;
@@ -260,17 +250,9 @@ impl Correlogram {
         let columns = answer
             .columns(0)?
             .ok_or_else(|| Error::internal("a histogram gave no counts"))?;
-        let all: Vec<u64> = answered(&columns, "counts")?
-            .iter()
-            .map(|n| *n as u64)
-            .collect();
-        if all.len() != self.bins * pairs {
+        let counts = answered(&columns, "counts")?;
+        if counts.len() != self.bins * pairs {
             return Err(Error::internal("counts of other lags and units"));
-        }
-        // From lags × pairs of units to pairs of units × lags.
-        let mut counts = Vec::with_capacity(all.len());
-        for pair in 0..pairs {
-            counts.extend((0..self.bins).map(|bin| all[bin * pairs + pair]));
         }
         Ok(Correlograms {
             edges: self.edges(),
@@ -278,7 +260,7 @@ impl Correlogram {
             spikes: spikes.sizes,
             span: spikes.span,
             normalise: self.normalise,
-            all_counts: counts,
+            all_counts: by_units(&counts, pairs),
             pairs: answer.outcome.pairs,
         })
     }

@@ -82,6 +82,7 @@ impl RipleyCurve {
 /// Ripley's functions of the points of a window.
 ///
 /// ```
+/// use zipfold::internals::one_table::TableQuestion;
 /// use zipfold::io::OutputOptions;
 /// use zipfold::{Options, Table};
 /// use zipfold::internals::pattern::{Ripley, RipleyAnswer};

@@ -6,7 +6,12 @@ use zipfold_core::{Error, Opt, Result};
 
 /// Ripley's functions of the points of a table, as a question. Its TOML has the same keys.
 ///
+/// Errors: `Request` for columns that there are not, and for windows and distances that mean nothing;
+/// `Input` for points that are not finite or outside of the window, points without a kind, and
+/// fewer than two points; `Resource` beyond the budget.
+///
 /// ```
+/// use zipfold::internals::one_table::TableQuestion;
 /// use zipfold::{Options, Table};
 /// use zipfold::internals::pattern::{Correction, Ripley};
 /// let names = ["x", "y"].map(String::from).to_vec();

@@ -13,17 +13,22 @@ use super::asked::{apart, check_bins, check_max};
 use super::counts::PairQuestion;
 use super::shape::{PointMarks, PointSet};
 use crate::marked::spaced;
+use crate::one_table::TableQuestion;
 use crate::options::Options;
 use crate::saved;
 use crate::tables::{JoinedColumn, JoinedRows, SideTable};
 use serde::{Deserialize, Serialize};
-use zipfold_core::{Error, Message, Opt, Result, Table, Words};
+use zipfold_core::{Error, Message, Opt, Result, Words};
 use zipfold_io::OutputOptions;
 use zipfold_io::rows_write::Cells;
 
 /// Which kinds of points occur together, as a question. Its TOML has the same keys.
 ///
+/// Errors: `Request` for columns that there are not, intervals that mean nothing, and one kind; `Input`
+/// for positions that are not finite and points without a kind; `Resource` beyond the budget.
+///
 /// ```
+/// use zipfold::internals::one_table::TableQuestion;
 /// use zipfold::{Options, Table};
 /// use zipfold::internals::pattern::Cooccurrence;
 /// let names = ["x", "y", "kind"].map(String::from).to_vec();
@@ -107,43 +112,6 @@ impl Cooccurrence {
             header: None,
         }
     }
-    /// Reads the table and counts its pairs.
-    ///
-    /// # Errors
-    /// Those of the readers and of [`Cooccurrence::of_table`].
-    pub fn run(&self, options: &Options<'_>) -> Result<Occurrences> {
-        self.of_side(&self.read(options)?, options)
-    }
-    /// Counts the pairs of a table in memory.
-    ///
-    /// # Errors
-    /// `Request` for columns that there are not, intervals that mean nothing, and one kind; `Input`
-    /// for positions that are not finite and points without a kind; `Resource` beyond the budget.
-    pub fn of_table(&self, table: Table, options: &Options<'_>) -> Result<Occurrences> {
-        self.of_side(&SideTable::new(&self.data, table)?, options)
-    }
-    /// Says how the pairs would be counted.
-    ///
-    /// # Errors
-    /// Those of [`Cooccurrence::run`].
-    pub fn explain(&self, options: &Options<'_>) -> Result<Message> {
-        self.explain_side(&self.read(options)?, options)
-    }
-    /// As [`Cooccurrence::explain`], of a table in memory.
-    ///
-    /// # Errors
-    /// Those of [`Cooccurrence::of_table`].
-    pub fn explain_table(&self, table: Table, options: &Options<'_>) -> Result<Message> {
-        self.explain_side(&SideTable::new(&self.data, table)?, options)
-    }
-    fn read(&self, options: &Options<'_>) -> Result<SideTable> {
-        self.check()?;
-        let needed = self.columns.as_ref().map(|columns| {
-            let more = Some(&self.labels).filter(|labels| !columns.contains(labels));
-            columns.iter().chain(more).cloned().collect()
-        });
-        SideTable::read(&self.data, self.header, needed, &options.budget)
-    }
     /// Refuses what means nothing, before a file is opened.
     fn check(&self) -> Result<()> {
         check_bins(self.bins, fifty())?;
@@ -190,6 +158,21 @@ impl Cooccurrence {
             wanted: PointMarks::default(),
         }
     }
+}
+
+impl TableQuestion for Cooccurrence {
+    type Answer = Occurrences;
+    fn name(&self) -> &str {
+        &self.data
+    }
+    fn read(&self, options: &Options<'_>) -> Result<SideTable> {
+        self.check()?;
+        let needed = self.columns.as_ref().map(|columns| {
+            let more = Some(&self.labels).filter(|labels| !columns.contains(labels));
+            columns.iter().chain(more).cloned().collect()
+        });
+        SideTable::read(&self.data, self.header, needed, &options.budget)
+    }
     fn explain_side(&self, side: &SideTable, options: &Options<'_>) -> Result<Message> {
         let (points, edges) = self.points(side)?;
         let plan = self.question(&edges).explain(&points, options)?;
@@ -203,7 +186,7 @@ impl Cooccurrence {
         );
         Ok(Message::from(text))
     }
-    fn of_side(&self, side: &SideTable, options: &Options<'_>) -> Result<Occurrences> {
+    fn of_side(&self, side: &SideTable, options: &Options<'_>) -> Result<Self::Answer> {
         saved::whole(options, "one run of the whole question, with more threads")?;
         let (points, edges) = self.points(side)?;
         let counted = self.question(&edges).counted(&points, options)?;

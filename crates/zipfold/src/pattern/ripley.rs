@@ -17,54 +17,17 @@ use super::answer::{RipleyAnswer, RipleyCurve};
 use super::asked::{Correction, NullModel, Ripley};
 use super::counts::{PairQuestion, PairsByKind};
 use super::shape::{INSIDE, PointMarks, PointSet, SIDES, ball};
+use crate::one_table::TableQuestion;
 use crate::options::Options;
 use crate::saved;
 use crate::tables::SideTable;
 use std::f64::consts::PI;
-use zipfold_core::{Error, Message, Opt, Random, Result, Table};
+use zipfold_core::{Error, Message, Opt, Random, Result};
 
 /// The smallest length that something is divided by.
 const TINY: &str = "1e-300";
 
 impl Ripley {
-    /// Reads the table and computes its functions.
-    ///
-    /// # Errors
-    /// Those of the readers and of [`Ripley::of_table`].
-    pub fn run(&self, options: &Options<'_>) -> Result<RipleyAnswer> {
-        self.of_side(&self.read(options)?, options)
-    }
-    /// Computes the functions of a table in memory.
-    ///
-    /// # Errors
-    /// `Request` for columns that there are not, and for windows and distances that mean nothing;
-    /// `Input` for points that are not finite or outside of the window, points without a kind, and
-    /// fewer than two points; `Resource` beyond the budget.
-    pub fn of_table(&self, table: Table, options: &Options<'_>) -> Result<RipleyAnswer> {
-        self.of_side(&SideTable::new(&self.data, table)?, options)
-    }
-    /// Says how the pairs of points would be counted.
-    ///
-    /// # Errors
-    /// Those of [`Ripley::run`].
-    pub fn explain(&self, options: &Options<'_>) -> Result<Message> {
-        self.explain_side(&self.read(options)?, options)
-    }
-    /// As [`Ripley::explain`], of a table in memory.
-    ///
-    /// # Errors
-    /// Those of [`Ripley::of_table`].
-    pub fn explain_table(&self, table: Table, options: &Options<'_>) -> Result<Message> {
-        self.explain_side(&SideTable::new(&self.data, table)?, options)
-    }
-    fn read(&self, options: &Options<'_>) -> Result<SideTable> {
-        self.check()?;
-        let needed = self.columns.as_ref().map(|columns| {
-            let more = self.by.iter().filter(|by| !columns.contains(by));
-            columns.iter().chain(more).cloned().collect()
-        });
-        SideTable::read(&self.data, self.header, needed, &options.budget)
-    }
     fn points(&self, side: &SideTable) -> Result<PointSet> {
         self.check()?;
         let kinds = self.by.as_ref().map(|by| (by, Opt::By));
@@ -120,56 +83,6 @@ impl Ripley {
         }
         question
     }
-    fn explain_side(&self, side: &SideTable, options: &Options<'_>) -> Result<Message> {
-        let points = self.points(side)?;
-        let edges = self.edges(&points.sides())?;
-        let plan = self.question(&points, &edges).explain(&points, options)?;
-        let text = format!(
-            "ripley    {} points of {} kinds in {} axes, correction {}, {} simulations\n\n{}",
-            points.len(),
-            points.kinds.len(),
-            points.positions.len(),
-            self.correction.name(),
-            self.simulations,
-            plan.marked().trim_end()
-        );
-        Ok(Message::from(text))
-    }
-    fn of_side(&self, side: &SideTable, options: &Options<'_>) -> Result<RipleyAnswer> {
-        saved::whole(options, "one run of the whole question, with more threads")?;
-        let points = self.points(side)?;
-        let edges = self.edges(&points.sides())?;
-        let question = self.question(&points, &edges);
-        let counted = question.counted(&points, options)?;
-        let mut pairs = counted.visited;
-        let mut curves = self.curves(&points, &edges, &counted);
-        let mut random = Random::new(self.seed);
-        for _ in 0..self.simulations {
-            let simulated = match self.null {
-                NullModel::Points => points.scattered(&mut random),
-                NullModel::Labels => points.relabelled(&mut random),
-            };
-            let counted = question.counted(&simulated, options)?;
-            pairs += counted.visited;
-            let others = self.curves(&simulated, &edges, &counted);
-            curves
-                .iter_mut()
-                .zip(&others)
-                .for_each(|(curve, other)| curve.widen(other));
-        }
-        let axes = points.positions.len();
-        Ok(RipleyAnswer {
-            theory: edges[1..].iter().map(|r| ball(*r, axes)).collect(),
-            sizes: points.sizes(),
-            kinds: points.kinds,
-            window: points.window,
-            edges,
-            curves,
-            correction: self.correction,
-            simulations: self.simulations as u64,
-            pairs,
-        })
-    }
     /// The functions of counted pairs, from each kind to each.
     fn curves(&self, points: &PointSet, edges: &[f64], counted: &PairsByKind) -> Vec<RipleyCurve> {
         let (kinds, bins) = (points.kinds.len(), edges.len() - 1);
@@ -198,6 +111,88 @@ impl Ripley {
             RipleyCurve::new([both[0], both[1]], counts, k, g, frame.axes)
         };
         (0..kinds * kinds).map(curve).collect()
+    }
+}
+
+impl Ripley {
+    /// Widens the envelopes of `curves` by those of simulations; the pairs that were visited.
+    fn simulate(
+        &self,
+        points: &PointSet,
+        edges: &[f64],
+        curves: &mut [RipleyCurve],
+        ask: impl Fn(&PointSet) -> Result<PairsByKind>,
+    ) -> Result<u64> {
+        if self.simulations > 0 && self.null == NullModel::Labels && points.kinds.len() < 2 {
+            let what = "expected points of two kinds or more, whose order is changed, got one kind";
+            let e = Error::input(what).at_place(Opt::By);
+            return Err(e.remedy("simulations of points at random"));
+        }
+        let (mut random, mut pairs) = (Random::new(self.seed), 0);
+        for _ in 0..self.simulations {
+            let simulated = match self.null {
+                NullModel::Points => points.scattered(&mut random),
+                NullModel::Labels => points.relabelled(&mut random),
+            };
+            let counted = ask(&simulated)?;
+            pairs += counted.visited;
+            let others = self.curves(&simulated, edges, &counted);
+            let both = curves.iter_mut().zip(&others);
+            both.for_each(|(curve, other)| curve.widen(other));
+        }
+        Ok(pairs)
+    }
+}
+
+impl TableQuestion for Ripley {
+    type Answer = RipleyAnswer;
+    fn name(&self) -> &str {
+        &self.data
+    }
+    fn read(&self, options: &Options<'_>) -> Result<SideTable> {
+        self.check()?;
+        let needed = self.columns.as_ref().map(|columns| {
+            let more = self.by.iter().filter(|by| !columns.contains(by));
+            columns.iter().chain(more).cloned().collect()
+        });
+        SideTable::read(&self.data, self.header, needed, &options.budget)
+    }
+    fn explain_side(&self, side: &SideTable, options: &Options<'_>) -> Result<Message> {
+        let points = self.points(side)?;
+        let edges = self.edges(&points.sides())?;
+        let plan = self.question(&points, &edges).explain(&points, options)?;
+        let text = format!(
+            "ripley    {} points of {} kinds in {} axes, correction {}, {} simulations\n\n{}",
+            points.len(),
+            points.kinds.len(),
+            points.positions.len(),
+            self.correction.name(),
+            self.simulations,
+            plan.marked().trim_end()
+        );
+        Ok(Message::from(text))
+    }
+    fn of_side(&self, side: &SideTable, options: &Options<'_>) -> Result<Self::Answer> {
+        saved::whole(options, "one run of the whole question, with more threads")?;
+        let points = self.points(side)?;
+        let edges = self.edges(&points.sides())?;
+        let question = self.question(&points, &edges);
+        let counted = question.counted(&points, options)?;
+        let mut curves = self.curves(&points, &edges, &counted);
+        let ask = |simulated: &PointSet| question.counted(simulated, options);
+        let pairs = counted.visited + self.simulate(&points, &edges, &mut curves, ask)?;
+        let axes = points.positions.len();
+        Ok(RipleyAnswer {
+            theory: edges[1..].iter().map(|r| ball(*r, axes)).collect(),
+            sizes: points.sizes(),
+            kinds: points.kinds,
+            window: points.window,
+            edges,
+            curves,
+            correction: self.correction,
+            simulations: self.simulations as u64,
+            pairs,
+        })
     }
 }
 

@@ -22,7 +22,7 @@ pub(crate) enum ColumnPlace {
 
 /// A table as it was given.
 #[derive(Clone, Debug)]
-pub(crate) struct SideTable {
+pub struct SideTable {
     /// What messages call it.
     pub(crate) name: String,
     /// Its columns of numbers.

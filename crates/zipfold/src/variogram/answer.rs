@@ -3,10 +3,11 @@
 use super::asked::Variogram;
 use super::lags::{LagSums, ValuedPlaces, WantedSum};
 use super::models::{FitWeights, Fitted, FittedModel, VariogramModel};
+use crate::one_table::TableQuestion;
 use crate::options::Options;
 use crate::saved;
 use crate::tables::SideTable;
-use zipfold_core::{Error, Message, Opt, Result, Table};
+use zipfold_core::{Error, Message, Opt, Result};
 use zipfold_io::{Column, OutputOptions};
 
 /// One estimator, by lag.
@@ -54,6 +55,7 @@ pub struct Direction {
 /// Variograms of a table.
 ///
 /// ```
+/// use zipfold::internals::one_table::TableQuestion;
 /// use zipfold::io::OutputOptions;
 /// use zipfold::{Options, Table};
 /// use zipfold::internals::variogram::{Variogram, VariogramModel, Variograms};
@@ -89,96 +91,12 @@ pub struct Variograms {
 }
 
 impl Variogram {
-    /// Reads the table and computes its variograms.
-    ///
-    /// # Errors
-    /// Those of the readers and of [`Variogram::of_table`].
-    pub fn run(&self, options: &Options<'_>) -> Result<Variograms> {
-        self.of_side(&self.read(options)?, options)
-    }
-    /// Computes the variograms of a table in memory.
-    ///
-    /// # Errors
-    /// `Request` for columns that there are not, and for lags, directions and estimators that mean
-    /// nothing; `Input` for positions and values that are not finite, and for fewer than two rows;
-    /// `Resource` beyond the budget.
-    pub fn of_table(&self, table: Table, options: &Options<'_>) -> Result<Variograms> {
-        self.of_side(&SideTable::new(&self.data, table)?, options)
-    }
-    /// Says how the pairs of each direction would be summed.
-    ///
-    /// # Errors
-    /// Those of [`Variogram::run`].
-    pub fn explain(&self, options: &Options<'_>) -> Result<Message> {
-        self.explain_side(&self.read(options)?, options)
-    }
-    /// As [`Variogram::explain`], of a table in memory.
-    ///
-    /// # Errors
-    /// Those of [`Variogram::of_table`].
-    pub fn explain_table(&self, table: Table, options: &Options<'_>) -> Result<Message> {
-        self.explain_side(&SideTable::new(&self.data, table)?, options)
-    }
-    /// The table: its positions and values, or all of its columns.
-    fn read(&self, options: &Options<'_>) -> Result<SideTable> {
-        self.check()?;
-        let mut needed = self.columns.clone();
-        if let Some(columns) = &mut needed {
-            let more = self.value.iter().filter(|value| !columns.contains(value));
-            let more: Vec<String> = more.cloned().collect();
-            columns.extend(more);
-        }
-        SideTable::read(&self.data, self.header, needed, &options.budget)
-    }
     /// The directions that are asked; one of all pairs without.
     fn directions(&self) -> Vec<Option<f64>> {
         match self.azimuth.is_empty() {
             true => vec![None],
             false => self.azimuth.iter().copied().map(Some).collect(),
         }
-    }
-    fn explain_side(&self, side: &SideTable, options: &Options<'_>) -> Result<Message> {
-        self.check()?;
-        let places = self.places(side, &options.budget)?;
-        let edges = self.all_edges(places.diagonal)?;
-        let mut text = format!(
-            "variogram  {} of {} places, {} axes, {} lags to {}\n",
-            self.value.join(", "),
-            places.rows(),
-            places.axes,
-            edges.len() - 1,
-            edges[edges.len() - 1],
-        );
-        for azimuth in self.directions() {
-            let plan = self.explain_direction(&places, &edges, azimuth, options)?;
-            let name = azimuth.map_or("all pairs".into(), |a| format!("direction {a}°"));
-            text += &format!("\n{name}:\n{}\n", plan.marked().trim_end());
-        }
-        Ok(Message::from(text.trim_end().to_string()))
-    }
-    fn of_side(&self, side: &SideTable, options: &Options<'_>) -> Result<Variograms> {
-        self.check()?;
-        saved::whole(options, "one run of the whole question, with more threads")?;
-        let places = self.places(side, &options.budget)?;
-        let edges = self.all_edges(places.diagonal)?;
-        let wanted = self.wanted();
-        let (mut directions, mut pairs) = (vec![], 0);
-        for azimuth in self.directions() {
-            let sums = self.summed(&places, &edges, azimuth, options)?;
-            pairs += sums.visited;
-            let direction = self.direction(azimuth, sums, &wanted)?;
-            warn(&direction, options);
-            directions.push(direction);
-        }
-        Ok(Variograms {
-            rule: self.rule(&places),
-            edges,
-            directions,
-            rows: places.rows() as u64,
-            left_out: places.left_out,
-            variances: places.variances,
-            pairs,
-        })
     }
     /// A direction with its estimators and their models.
     fn direction(
@@ -238,6 +156,67 @@ impl Variogram {
             rule += &format!("; {} rows left out", places.left_out);
         }
         rule
+    }
+}
+
+impl TableQuestion for Variogram {
+    type Answer = Variograms;
+    fn name(&self) -> &str {
+        &self.data
+    }
+    /// The table: its positions and values, or all of its columns.
+    fn read(&self, options: &Options<'_>) -> Result<SideTable> {
+        self.check()?;
+        let mut needed = self.columns.clone();
+        if let Some(columns) = &mut needed {
+            let more = self.value.iter().filter(|value| !columns.contains(value));
+            let more: Vec<String> = more.cloned().collect();
+            columns.extend(more);
+        }
+        SideTable::read(&self.data, self.header, needed, &options.budget)
+    }
+    fn explain_side(&self, side: &SideTable, options: &Options<'_>) -> Result<Message> {
+        self.check()?;
+        let places = self.places(side, &options.budget)?;
+        let edges = self.all_edges(places.diagonal)?;
+        let mut text = format!(
+            "variogram  {} of {} places, {} axes, {} lags to {}\n",
+            self.value.join(", "),
+            places.rows(),
+            places.axes,
+            edges.len() - 1,
+            edges[edges.len() - 1],
+        );
+        for azimuth in self.directions() {
+            let plan = self.explain_direction(&places, &edges, azimuth, options)?;
+            let name = azimuth.map_or("all pairs".into(), |a| format!("direction {a}°"));
+            text += &format!("\n{name}:\n{}\n", plan.marked().trim_end());
+        }
+        Ok(Message::from(text.trim_end().to_string()))
+    }
+    fn of_side(&self, side: &SideTable, options: &Options<'_>) -> Result<Self::Answer> {
+        self.check()?;
+        saved::whole(options, "one run of the whole question, with more threads")?;
+        let places = self.places(side, &options.budget)?;
+        let edges = self.all_edges(places.diagonal)?;
+        let wanted = self.wanted();
+        let (mut directions, mut pairs) = (vec![], 0);
+        for azimuth in self.directions() {
+            let sums = self.summed(&places, &edges, azimuth, options)?;
+            pairs += sums.visited;
+            let direction = self.direction(azimuth, sums, &wanted)?;
+            warn(&direction, options);
+            directions.push(direction);
+        }
+        Ok(Variograms {
+            rule: self.rule(&places),
+            edges,
+            directions,
+            rows: places.rows() as u64,
+            left_out: places.left_out,
+            variances: places.variances,
+            pairs,
+        })
     }
 }
 

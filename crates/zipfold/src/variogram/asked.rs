@@ -8,7 +8,12 @@ use zipfold_core::{Error, Opt, Result};
 
 /// Variograms of the values of a table, as a question. Its TOML has the same keys.
 ///
+/// Errors: `Request` for columns that there are not, and for lags, directions and estimators that mean
+/// nothing; `Input` for positions and values that are not finite, and for fewer than two rows;
+/// `Resource` beyond the budget.
+///
 /// ```
+/// use zipfold::internals::one_table::TableQuestion;
 /// use zipfold::{Options, Table};
 /// use zipfold::internals::variogram::Variogram;
 /// let names = ["x", "y", "z"].map(String::from).to_vec();
