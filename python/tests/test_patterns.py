@@ -151,3 +151,18 @@ def test_arrays_of_labels_go_with_columns_of_a_table() -> None:
         zf.ripley(places, columns=["x", "y"], bins=4)
     with pytest.raises(zf.InputError, match="columns: expected columns of the table, got 'q'"):
         zf.ripley(table, columns=["q", "y"], by=kinds, bins=4)
+
+
+def test_numbers_that_are_none_are_refused_by_name() -> None:
+    times = [0.0, 1.0, 2.0]
+    for asked in (
+        lambda: zf.ripley(POINTS, max=np.nan),
+        lambda: zf.cooccurrence(POINTS, KINDS, max=np.inf),
+        lambda: zf.correlogram(times, max=np.nan),
+    ):
+        with pytest.raises(zf.RequestError, match="max: expected a finite number"):
+            asked()
+    with pytest.raises(zf.RequestError, match="window: expected a finite number"):
+        zf.ripley(POINTS, window=[0, np.nan, 0, 6])
+    with pytest.raises(zf.RequestError, match="edges: expected a finite number"):
+        zf.cooccurrence(POINTS, KINDS, edges=[0, np.nan])

@@ -33,7 +33,7 @@ from typing import Any
 import numpy as np
 
 from . import _zipfold
-from .errors import ArrayTypeError, DeviceError, InputError
+from .errors import ArrayTypeError, DeviceError, InputError, RequestError
 
 __all__ = ["array", "like", "matrix", "named_rows", "number", "rows"]
 
@@ -67,6 +67,14 @@ def number(value: Any, name: str) -> float:
     if isinstance(value, int) and out != value:
         raise InputError(f"{name}: the integer {value} (limit: 2^53, beyond which float64 leaves numbers out)")
     return out
+
+
+def finite(value: Any, name: str) -> float:
+    """A number that JSON can hold."""
+    one = number(value, name)
+    if not np.isfinite(one):
+        raise RequestError(f"{name}: expected a finite number, got {one}")
+    return one
 
 
 def like(result: np.ndarray, source: Any) -> Any:

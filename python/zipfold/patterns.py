@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from . import _zipfold
-from .arrays import number, rows
+from .arrays import finite, rows
 from .catalogues import _is_missing
 from .errors import InputError, RequestError
 from .results import Same, _need
@@ -239,8 +239,8 @@ def ripley(
         "data": name,
         "columns": chosen,
         "by": kinds,
-        "window": None if window is None else [number(end, "window") for end in window],
-        "max": None if max is None else number(max, "max"),
+        "window": None if window is None else [finite(end, "window") for end in window],
+        "max": None if max is None else finite(max, "max"),
         "bins": operator.index(bins),
         "correction": correction,
         "simulations": operator.index(simulations),
@@ -311,9 +311,9 @@ def cooccurrence(
         "data": name,
         "columns": chosen,
         "labels": kinds,
-        "max": None if max is None else number(max, "max"),
+        "max": None if max is None else finite(max, "max"),
         "bins": operator.index(bins),
-        "edges": None if edges is None else [number(edge, "edges") for edge in edges],
+        "edges": None if edges is None else [finite(edge, "edges") for edge in edges],
         "cumulative": bool(cumulative),
     }
     text = json.dumps(asked)
@@ -388,7 +388,7 @@ def correlogram(
         "data": name,
         "time": column,
         "units": marks,
-        "max": number(max, "max"),
+        "max": finite(max, "max"),
         "bins": operator.index(bins),
         "normalise": normalise,
     }

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from . import _zipfold
-from .arrays import number
-from .errors import InputError, RequestError
+from .arrays import finite
+from .errors import InputError
 from .patterns import positions
 from .results import Same, _need
 from .settings import check_how, given, output_paths
@@ -113,14 +113,6 @@ class Variograms(Same):
         ax.set(xlabel="distance", ylabel="semivariance", xlim=(0, None))
         ax.legend()
         return ax
-
-
-def _finite(value: Any, name: str) -> float:
-    """A number that JSON can hold."""
-    one = number(value, name)
-    if not np.isfinite(one):
-        raise RequestError(f"{name}: expected a finite number, got {one}")
-    return one
 
 
 def _words(value: str | Sequence[str]) -> list[str]:
@@ -226,13 +218,13 @@ def variogram(
         "columns": chosen,
         "value": names,
         "lags": operator.index(lags),
-        "max": None if max is None else _finite(max, "max"),
-        "edges": None if edges is None else [_finite(edge, "edges") for edge in edges],
+        "max": None if max is None else finite(max, "max"),
+        "edges": None if edges is None else [finite(edge, "edges") for edge in edges],
         "estimator": _words(estimator),
-        "azimuth": [_finite(angle, "azimuth") for angle in angles],  # type: ignore[union-attr]
-        "dip": _finite(dip, "dip"),
-        "tolerance": _finite(tolerance, "tolerance"),
-        "bandwidth": None if bandwidth is None else _finite(bandwidth, "bandwidth"),
+        "azimuth": [finite(angle, "azimuth") for angle in angles],  # type: ignore[union-attr]
+        "dip": finite(dip, "dip"),
+        "tolerance": finite(tolerance, "tolerance"),
+        "bandwidth": None if bandwidth is None else finite(bandwidth, "bandwidth"),
         "models": _words(models),
         "fit_weights": fit_weights,
         "nan": nan,
