@@ -93,7 +93,9 @@ pub(crate) fn plan(a: &PlanShares) -> Result<()> {
         crate::terminal::warning(&warning);
     }
     if a.how.json {
-        return print_line(&plan_json(&manifest, a, script.as_deref()).to_string());
+        let mut report = plan_json(&manifest, a, script.as_deref());
+        report["warnings"] = flags::told_all(&options.warnings.all()).into();
+        return print_line(&report.to_string());
     }
     planned(&manifest, a).iter().for_each(|line| say(line));
     script

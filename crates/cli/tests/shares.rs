@@ -410,3 +410,38 @@ fn shards_of_a_matrix_merge_to_its_bytes() {
         );
     }
 }
+
+/// What makes shares slower than they could be is said when they are planned.
+#[test]
+fn a_plan_warns_of_what_it_has_no_memory_for() {
+    let folder = Folder::new("shares-warned");
+    let part = |at: usize, k: usize| (at * k % 60_000) as f64 / 60_000.0;
+    let row = |at| {
+        format!(
+            "{},{},{}\n",
+            part(at, 7919),
+            part(at, 104_729),
+            part(at, 1_299_709)
+        )
+    };
+    let rows: String = (0..60_000).map(row).collect();
+    fs::write(folder.path("p.csv"), rows).unwrap();
+    let problem = "schema = 1\nx = { name = 'p.csv' }\npair = { metric = 'euclidean' }\nfolds = [{ kind = 'histogram', axes = [{ bins = 4, range = [0.0, 0.05] }] }]\n";
+    fs::write(folder.path("p.toml"), problem).unwrap();
+    for (memory, is_warned) in [("9MiB", true), ("200MiB", false)] {
+        let mut command = folder.command(&format!(
+            "plan p.toml --store {memory} --memory {memory} --json"
+        ));
+        let done = command.output().unwrap();
+        let told = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert!(done.status.success(), "{told}");
+        let report: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+        for told in [told, report["warnings"].to_string()] {
+            assert_eq!(
+                told.contains("for want of memory"),
+                is_warned,
+                "{memory}: {told}"
+            );
+        }
+    }
+}

@@ -302,6 +302,9 @@ fn plan_shares(
     let problem = crate::ranges::with_ranges(problem, data, options)?.into_owned();
     let explained = Query::new(&problem, data, options).explain()?;
     let (job, plan) = (&explained.job, explained.plan);
+    for text in &plan.warnings {
+        options.warnings.add(text.clone());
+    }
     let most = shares::most(job, &plan).clamp(1, MOST);
     let shares = match planning.shares {
         Some(shares) if (1..=most).contains(&shares) => shares,
