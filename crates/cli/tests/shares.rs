@@ -432,7 +432,7 @@ fn a_plan_warns_of_what_it_has_no_memory_for() {
         let mut command = folder.command(&format!(
             "plan p.toml --store {memory} --memory {memory} --json"
         ));
-        let done = command.output().unwrap();
+        let done = command.stdout(Stdio::piped()).output().unwrap();
         let told = String::from_utf8_lossy(&done.stderr).into_owned();
         assert!(done.status.success(), "{told}");
         let report: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
