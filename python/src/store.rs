@@ -87,7 +87,7 @@ pub(crate) fn store_work(
         let tell = |p| shared.tell(p);
         let options = given.options(shared, &tell, false)?;
         let store = Store::open(&store);
-        let loaded = store.load(&options.budget)?;
+        let loaded = store.load_to_work(&options.budget)?;
         let worked = store.work(&loaded, number, (&habits, words), &options)?;
         Ok((worked, options.warnings.all()))
     })?;

@@ -188,7 +188,7 @@ pub(crate) fn work(a: &WorkShares) -> Result<()> {
         options.warnings = progress.warnings();
     }
     let store = Store::open(Path::new(&a.store));
-    let loaded = store.load(&budget)?;
+    let loaded = store.load_to_work(&budget)?;
     let worked = store.work(&loaded, a.share, (&habits, flags::words), &options);
     progress.end();
     let worked = worked.map_err(|e| match e.blame() {
@@ -314,7 +314,7 @@ pub(crate) fn merge(root: &str, a: &Merge) -> Result<()> {
     };
     let told = Told {
         verb: "merge",
-        inputs: commands::inputs(problem, &loaded.data, args),
+        inputs: commands::inputs(problem, loaded.all_data()?, args),
         answer: &answer,
         seconds: &seconds,
         peak_bytes: budget.peak(),

@@ -317,6 +317,17 @@ fn input_name(problem: &Problem) -> &str {
         .map_or("the second input", |y| y.name.as_str())
 }
 
+/// Returns whether a metric of `problem` prepares whole tables. A pair then depends on more than its
+/// two rows.
+///
+/// # Errors
+/// `Request` for an unknown metric.
+pub fn needs_whole_tables(problem: &Problem) -> Result<bool> {
+    let of_pair = named_pair(problem)?.is_some_and(|named| named.prepare.is_some());
+    let mut in_formulas = problem.formulas().into_iter().flat_map(named::prepared_in);
+    Ok(of_pair || in_formulas.next().is_some())
+}
+
 /// Lets metrics prepare the tables and complete their options: the metric of the pair, and metrics
 /// that formulas call. At most one of them may replace the rows, since each would need the rows as
 /// they were.

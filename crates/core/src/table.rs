@@ -95,6 +95,20 @@ impl Elements {
             Elements::F64(b) => b.iter().step_by(step.max(1)).copied().collect(),
         }
     }
+    /// Returns the elements in single precision, if they are.
+    fn single(&self) -> Option<&[f32]> {
+        match self {
+            Elements::F32(items) => Some(items),
+            Elements::F64(_) => None,
+        }
+    }
+    /// Returns the elements in double precision, if they are.
+    fn double(&self) -> Option<&[f64]> {
+        match self {
+            Elements::F64(items) => Some(items),
+            Elements::F32(_) => None,
+        }
+    }
     /// Returns element `at` in f64.
     pub fn get(&self, at: usize) -> f64 {
         match self {
@@ -472,25 +486,64 @@ impl Table {
     /// Returns the table of these rows, in the order given, with their attributes.
     #[doc(hidden)]
     pub fn of_rows(&self, rows: &[u32]) -> Result<Self> {
-        fn copy<T: Copy>(items: &[T], cols: usize, rows: &[u32]) -> Vec<T> {
-            let row = |r: &u32| &items[*r as usize * cols..(*r as usize + 1) * cols];
-            rows.iter().flat_map(row).copied().collect()
+        Table::gathered(&[self], rows.iter().map(|row| (0, *row)))
+    }
+    /// Returns the table of these rows, each by the number of its table and its row there, in the
+    /// order given, with their attributes.
+    ///
+    /// # Errors
+    /// `Input` where the tables have other columns than the first one; `Internal` without a table.
+    #[doc(hidden)]
+    pub fn gathered(
+        tables: &[&Table],
+        rows: impl Iterator<Item = (u32, u32)> + Clone,
+    ) -> Result<Self> {
+        fn copy<'t, T: Copy + 't>(
+            items: &[&'t [T]],
+            cols: usize,
+            rows: impl Iterator<Item = (u32, u32)>,
+        ) -> Vec<T> {
+            let row = |(table, row): (u32, u32)| {
+                &items[table as usize][row as usize * cols..(row as usize + 1) * cols]
+            };
+            rows.flat_map(row).copied().collect()
         }
-        let elements = match &self.elements {
-            Elements::F32(items) => Elements::F32(copy(items, self.cols, rows).into()),
-            Elements::F64(items) => Elements::F64(copy(items, self.cols, rows).into()),
+        let [first, others @ ..] = tables else {
+            return Err(Error::internal("no table that rows are taken from"));
         };
-        let attributes = self
-            .attributes()
-            .map(|table| table.of_rows(rows).map(Arc::new))
-            .transpose()?;
+        if others.iter().any(|table| !table.has_columns_of(first)) {
+            return Err(Error::input("rows with different columns"));
+        }
+        let elements = match first.precision() {
+            Precision::F32 => {
+                let items: Vec<&[f32]> =
+                    tables.iter().filter_map(|t| t.elements.single()).collect();
+                Elements::F32(copy(&items, first.cols, rows.clone()).into())
+            }
+            Precision::F64 => {
+                let items: Vec<&[f64]> =
+                    tables.iter().filter_map(|t| t.elements.double()).collect();
+                Elements::F64(copy(&items, first.cols, rows.clone()).into())
+            }
+        };
+        let beside: Vec<&Table> = tables.iter().filter_map(|t| t.attributes()).collect();
+        let attributes = match beside.is_empty() {
+            true => None,
+            false => Some(Arc::new(Table::gathered(&beside, rows.clone())?)),
+        };
         Ok(Table {
-            names: self.names.clone(),
+            names: first.names.clone(),
             attributes,
-            texts: self.texts.clone(),
-            words: self.words.clone(),
-            ..Table::new(rows.len(), self.cols, elements)?
+            texts: first.texts.clone(),
+            words: first.words.clone(),
+            ..Table::new(rows.count(), first.cols, elements)?
         })
+    }
+    /// Returns whether the columns, their types and the attributes are those of `other`.
+    fn has_columns_of(&self, other: &Table) -> bool {
+        (self.cols, self.precision(), self.names(), self.texts())
+            == (other.cols, other.precision(), other.names(), other.texts())
+            && self.attributes().is_some() == other.attributes().is_some()
     }
     /// Returns the number of the column called `name`, or, without such a name, numbered so from 0.
     ///

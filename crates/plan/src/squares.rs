@@ -14,6 +14,9 @@
 //! own pairs are among them: rows that are copied and sorted once serve all of its squares. Shares
 //! are runs of bands with about as much work each.
 //!
+//! Bands name places along the curve, not rows. Which rows lie there is kept apart, so a share asks
+//! for the places of its bands alone.
+//!
 //! Answers that depend on no order of pairs have the bits of one run, since every pair is in one
 //! square, and a square is settled by the bounds that a pruned run takes.
 
@@ -29,8 +32,8 @@ pub struct Squares {
     pub counts: SquareCounts,
     /// The squares that are left, by range of x.
     pub bands: Vec<SquareBand>,
-    /// The rows of x and of y by place along the curve; of one table once.
-    pub orders: [Vec<u32>; 2],
+    /// Rows of a whole range of x and of y.
+    pub sizes: [usize; 2],
     /// By fold: what settled pairs give; of folds by row nothing.
     pub states: Vec<State>,
     /// What happened to them.
@@ -63,16 +66,13 @@ pub struct SquareBand {
     pub open: u64,
 }
 
-/// A question about some rows of x and some rows of y.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Piece {
-    /// Rows of x, ascending.
-    pub rows: Vec<u32>,
-    /// Rows of y, ascending.
-    pub cols: Vec<u32>,
-    /// Which of their pairs: [`Domain::Cross`], or the domain of the question for pairs of the same
-    /// rows.
-    pub domain: Domain,
+/// A part of a band: a question of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PieceKind {
+    /// The pairs of its rows among themselves, in the domain of the question.
+    Own,
+    /// All pairs of its rows and its other rows of y.
+    Others,
 }
 
 impl Squares {
@@ -98,54 +98,36 @@ impl Squares {
         };
         begin(index)..begin(index + 1)
     }
-    /// The rows of y at these places, or of x where both are one table.
-    fn of_y(&self, space: &Space) -> &[u32] {
-        &self.orders[usize::from(!space.is_self())]
+    /// The parts of a band, in the order in which they are merged.
+    pub fn pieces(band: &SquareBand) -> impl Iterator<Item = PieceKind> {
+        let own = band.own.then_some(PieceKind::Own);
+        let others = (!band.cols.is_empty()).then_some(PieceKind::Others);
+        own.into_iter().chain(others)
     }
-    /// The questions of a band, in the order in which they are merged.
-    pub fn pieces(&self, space: &Space, band: &SquareBand) -> Vec<Piece> {
-        let sorted = |places: &mut dyn Iterator<Item = &Range<usize>>, order: &[u32]| {
-            let mut rows: Vec<u32> = places
-                .flat_map(|range| &order[range.clone()])
-                .copied()
-                .collect();
-            rows.sort_unstable();
-            rows
+    /// Pairs of a part of a band, those beyond a cut-off among them.
+    pub fn pairs(space: &Space, band: &SquareBand, kind: PieceKind) -> u64 {
+        let (domain, m) = match kind {
+            PieceKind::Own => (space.domain, band.rows.len()),
+            PieceKind::Others => (Domain::Cross, band.cols.iter().map(Range::len).sum()),
         };
-        let rows = sorted(&mut std::iter::once(&band.rows), &self.orders[0]);
-        let cols = sorted(&mut band.cols.iter(), self.of_y(space));
-        let own = band.own.then_some(Piece {
-            rows: rows.clone(),
-            cols: rows.clone(),
-            domain: space.domain,
-        });
-        let others = (!cols.is_empty()).then_some(Piece {
-            rows,
-            cols,
-            domain: Domain::Cross,
-        });
-        own.into_iter().chain(others).collect()
+        let n = band.rows.len();
+        let space = Space {
+            domain,
+            n,
+            m,
+            ..*space
+        };
+        space.size().unwrap_or(u64::MAX)
     }
-    /// Whether places, ranges and rows are those of `space`: a file may hold anything.
+    /// Whether places and ranges are those of `space`: a file may hold anything.
     pub fn fits(&self, space: &Space) -> bool {
-        let [x, y] = &self.orders;
-        let second = if space.is_self() { 0 } else { space.m };
-        let whole = |order: &[u32], rows: usize| {
-            let mut seen = vec![false; rows];
-            let mut once = order.iter().map(|row| {
-                seen.get_mut(*row as usize)
-                    .is_some_and(|seen| !std::mem::replace(seen, true))
-            });
-            order.len() == rows && once.all(|once| once)
-        };
-        let (n, m) = (space.n, self.of_y(space).len());
         let inside = |range: &Range<usize>, end: usize| range.start < range.end && range.end <= end;
         let band = |band: &SquareBand| {
-            inside(&band.rows, n)
-                && band.cols.iter().all(|range| inside(range, m))
+            inside(&band.rows, space.n)
+                && band.cols.iter().all(|range| inside(range, space.m))
                 && (!band.own || space.is_self())
         };
-        whole(x, n) && whole(y, second) && self.bands.iter().all(band)
+        self.sizes.iter().all(|size| *size > 0) && self.bands.iter().all(band)
     }
 }
 
@@ -188,7 +170,7 @@ mod tests {
         Squares {
             counts: SquareCounts::default(),
             bands: open.iter().enumerate().map(band).collect(),
-            orders: [(0..open.len() as u32).rev().collect(), vec![]],
+            sizes: [1, 1],
             states: vec![],
             tally: Tally::default(),
         }
@@ -217,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_its_rows_is_told() {
+    fn what_does_not_fit_its_space_is_told() {
         let space = Space {
             domain: Domain::Triangle,
             n: 4,
@@ -226,14 +208,11 @@ mod tests {
         };
         let good = squares(&[1; 4]);
         assert!(good.fits(&space));
-        let mut twice = good.clone();
-        twice.orders[0][1] = 3;
-        assert!(!twice.fits(&space));
         let mut beyond = good.clone();
         beyond.bands[3].cols = std::iter::once(2..5).collect();
         assert!(!beyond.fits(&space));
-        let mut longer = good;
-        longer.orders[0].push(4);
-        assert!(!longer.fits(&space));
+        let mut no_range = good;
+        no_range.sizes[1] = 0;
+        assert!(!no_range.fits(&space));
     }
 }

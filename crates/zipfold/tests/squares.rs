@@ -98,8 +98,9 @@ fn same(name: &str, (problem, data): (&Problem, &Data), shares: usize) {
         squares.left < squares.all && squares.settled > 0,
         "{name}: {squares:?}"
     );
-    let loaded = store.load(&options.budget).unwrap();
+    let loaded = store.load_to_work(&options.budget).unwrap();
     assert_eq!(work(&store, &loaded, &options).unwrap().len(), shares);
+    let loaded = store.load(&options.budget).unwrap();
     let whole = Query::new(problem, data, &options).run().unwrap();
     let merged = store.merge(&loaded, (&Target::Memory, false), &options);
     let merged = merged.unwrap().0.outcome;
@@ -345,5 +346,146 @@ fn long_histograms_have_no_squares() {
     let question = problem(&format!(r#""folds": [{fold}]"#));
     let (_, manifest) = planned(&root, (&question, &data), 2).unwrap();
     assert!(manifest.squares.is_none());
+    std::fs::remove_dir_all(root).unwrap();
+}
+
+/// Every file of the store, by its bytes.
+fn rows_of_store(root: &Path) -> Vec<PathBuf> {
+    let mut all: Vec<PathBuf> = std::fs::read_dir(root.join("rows"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    all.sort();
+    all
+}
+
+/// A share reads the files of its own rows: the others may be gone, and so may the inputs.
+#[test]
+fn a_share_reads_its_own_rows() {
+    let root = folder("own-rows");
+    let (inputs, store_root) = (root.join("inputs"), root.join("store"));
+    std::fs::create_dir_all(&inputs).unwrap();
+    let path = inputs.join("x.csv");
+    let values = numbers(21, 6000 * 3, 100.0);
+    let lines: Vec<String> = values
+        .chunks(3)
+        .map(|row| format!("{},{},{}\n", row[0], row[1], row[2]))
+        .collect();
+    std::fs::write(&path, format!("a,b,c\n{}", lines.concat())).unwrap();
+    let mut question = problem(&format!(r#""folds": [{SHORT}]"#));
+    question.x.name = path.to_string_lossy().into_owned();
+    let options = options();
+    let planning = ShareCount { shares: Some(9) };
+    let (store, manifest) = Store::plan(&store_root, &question, planning, &options).unwrap();
+    assert!(manifest.squares.is_some());
+    let whole = std::fs::metadata(&path).unwrap().len();
+    assert!(
+        manifest.predicted.input_bytes < whole,
+        "{} of {whole} bytes",
+        manifest.predicted.input_bytes
+    );
+    std::fs::rename(&path, inputs.join("elsewhere.csv")).unwrap();
+    let files = rows_of_store(&store_root);
+    let hidden = |file: &PathBuf| file.with_extension("gone");
+    let loaded = store.load_to_work(&options.budget).unwrap();
+    assert!(loaded.data.is_none());
+    let mut missed = 0;
+    for share in 1..=9 {
+        // Files that share does not need are found by taking each away.
+        let needed = |file: &PathBuf| {
+            std::fs::rename(file, hidden(file)).unwrap();
+            let worked = store
+                .work(
+                    &loaded,
+                    Some(share),
+                    (&Habits::default(), wording),
+                    &options,
+                )
+                .unwrap();
+            std::fs::rename(hidden(file), file).unwrap();
+            let done = worked.failed.is_empty();
+            if done {
+                std::fs::remove_file(store_root.join(format!("parts/00000{share}"))).unwrap();
+            } else {
+                assert!(worked.failed[0].1.contains("rows"), "{:?}", worked.failed);
+            }
+            !done
+        };
+        // The first file also tells what columns there are.
+        missed += files[1..].iter().filter(|file| needed(file)).count();
+        work_on(&store, &loaded, share);
+    }
+    assert!(
+        missed < 9 * files.len() * 2 / 3,
+        "{missed} of {}",
+        files.len()
+    );
+    std::fs::rename(inputs.join("elsewhere.csv"), &path).unwrap();
+    let loaded = store.load(&options.budget).unwrap();
+    let merged = store.merge(&loaded, (&Target::Memory, false), &options);
+    let merged = merged.unwrap().0.outcome;
+    let data = Data {
+        x: Table::f64(6000, 3, values).unwrap(),
+        y: None,
+        weights: vec![None],
+    };
+    let whole = Query::new(&question, &data, &options).run().unwrap();
+    let [got, wanted] = [&merged, &whole.outcome].map(|o| told(&o.outputs, &o.tally));
+    assert!(got == wanted, "{got}\n{wanted}");
+    std::fs::remove_dir_all(root).unwrap();
+}
+
+fn work_on(store: &Store, loaded: &Loaded, share: usize) {
+    let options = options();
+    let worked = store.work(loaded, Some(share), (&Habits::default(), wording), &options);
+    let worked = worked.unwrap();
+    assert_eq!(
+        (&worked.done[..], &worked.failed[..]),
+        (&[share][..], &[][..])
+    );
+}
+
+/// Metrics that look at whole tables: workers read all rows then.
+#[test]
+fn questions_of_whole_tables_have_the_bits_of_one_run() {
+    let data = Data {
+        x: rows(31, 2600),
+        y: None,
+        weights: vec![None],
+    };
+    let near = r#"{"kind": "histogram", "axes": [{"bins": 9, "range": [0.0, 0.2]}]}"#;
+    for metric in ["seuclidean", "mahalanobis"] {
+        let pair = format!(r#""pair": {{"metric": "{metric}"}}, "folds": [{near}]"#);
+        same(metric, (&problem(&pair), &data), 5);
+    }
+}
+
+/// Rows that were changed or lost fail their share by name, and no other.
+#[test]
+fn rows_that_were_changed_fail_their_share() {
+    let data = Data {
+        x: rows(33, 4000),
+        y: None,
+        weights: vec![None],
+    };
+    let question = problem(&format!(r#""folds": [{SHORT}]"#));
+    let root = folder("changed-rows");
+    let (store, _) = planned(&root, (&question, &data), 4).unwrap();
+    let files = rows_of_store(&root);
+    let last = files.last().unwrap();
+    let mut bytes = std::fs::read(last).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    std::fs::write(last, bytes).unwrap();
+    let loaded = store.load_to_work(&options().budget).unwrap();
+    let worked = store
+        .work(&loaded, None, (&Habits::default(), wording), &options())
+        .unwrap();
+    let named = last.file_name().unwrap().to_string_lossy().into_owned();
+    assert!(!worked.failed.is_empty() && !worked.done.is_empty());
+    assert!(
+        worked.failed.iter().all(|(_, e)| e.contains(&named)),
+        "{:?}",
+        worked.failed
+    );
     std::fs::remove_dir_all(root).unwrap();
 }

@@ -251,7 +251,7 @@ fn rows_that_are_sent_are_the_same_rows() {
         weights: vec![None],
     };
     let made = Store::plan_sent(&root, (&problem, &data), ShareCount::default(), &options).unwrap();
-    let again = made.0.load(&options.budget).unwrap().data;
+    let again = made.0.load(&options.budget).unwrap().data.unwrap();
     assert_eq!(format!("{:?}", again), format!("{data:?}"));
     // Bytes that were changed are refused.
     let path = root.join("data");

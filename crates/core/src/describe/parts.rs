@@ -87,6 +87,21 @@ impl Job {
             ..*self
         })
     }
+    /// Returns the question about some rows, with the scales of sums that the whole question has in
+    /// `states`.
+    #[must_use]
+    pub fn with_scales_of(self, states: &[State]) -> Job {
+        let scaled = |(fold, state): (Fold, &State)| match (fold, state) {
+            (Fold::Histogram(fold), State::Histogram(state)) => {
+                Fold::Histogram(fold.with_scales_of(state))
+            }
+            (fold, _) => fold,
+        };
+        Job {
+            folds: self.folds.into_iter().zip(states).map(scaled).collect(),
+            ..self
+        }
+    }
     /// Returns states and counts of part `at` as those of the question: in their slots, with its
     /// rows.
     pub fn of_part(

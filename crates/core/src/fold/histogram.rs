@@ -113,6 +113,16 @@ impl Histogram {
             values: vec![],
         }
     }
+    /// Returns the same histogram with the scales of a state of all rows, so that the sums of some
+    /// rows add up with it.
+    pub(crate) fn with_scales_of(self, state: &HistogramState) -> Self {
+        let [weight_scale, value_scale] = state.scales;
+        Histogram {
+            weight_scale,
+            value_scale,
+            ..self
+        }
+    }
     /// Returns the same histogram with weights of the rows of x and of y.
     ///
     /// The scale must hold every product, so the smallest and the largest product are found from

@@ -77,7 +77,9 @@ impl Folder {
     /// # Errors
     /// Those of the file system.
     pub fn make(&self) -> Result<()> {
-        let all = ["parts", "leases", "failed", "running", "clocks", "told"];
+        let all = [
+            "parts", "rows", "leases", "failed", "running", "clocks", "told",
+        ];
         all.iter()
             .try_for_each(|name| store_files::make_folder(&self.root.join(name)))
     }
@@ -86,7 +88,7 @@ impl Folder {
 /// Whether a file must outlive its machine: leases and times need not, and the disk is waited for
 /// the longest.
 fn is_kept(name: &str) -> bool {
-    name.starts_with("parts/") || !name.contains('/')
+    name.starts_with("parts/") || name.starts_with("rows/") || !name.contains('/')
 }
 
 impl Files for Folder {

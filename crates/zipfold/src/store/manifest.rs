@@ -18,7 +18,7 @@ use zipfold_plan::Overrides;
 use zipfold_plan::squares::SquareCounts;
 
 /// The version of the layout of a store.
-pub(super) const LAYOUT: u32 = 2;
+pub(super) const LAYOUT: u32 = 3;
 /// The file that makes a folder a store.
 pub(super) const NAME: &str = "plan.json";
 
@@ -61,7 +61,7 @@ pub struct Predicted {
     pub share_seconds: f64,
     /// Bytes of the results of all shares, without the matches of joins.
     pub part_bytes: u64,
-    /// Bytes that each worker reads.
+    /// Bytes that each worker reads; where shares are made of squares, that the largest share does.
     pub input_bytes: u64,
     /// Threads of the machine that planned.
     pub threads: usize,

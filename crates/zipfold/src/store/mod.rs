@@ -3,7 +3,8 @@
 //! ```text
 //! plan.json          the question, its inputs by reference, the cut into shares
 //! data               rows that were sent by value
-//! squares            rows by share, where shares are made of squares       squares.rs
+//! squares            places by share, where shares are made of squares     squares.rs
+//! rows/x000001 …     the rows of the squares, by range of places           rows.rs
 //! leases/000001 …    who works on a share now                              lease.rs
 //! running/000001 …   checkpoints inside shares
 //! parts/000001 …     results of shares, each put once                      work.rs
@@ -20,6 +21,7 @@ mod checkpoint;
 mod files;
 mod lease;
 mod manifest;
+mod rows;
 mod sent;
 mod squares;
 mod status;
@@ -39,7 +41,7 @@ use crate::partial;
 use crate::query::{Answer, Query};
 use crate::reading::read_data;
 use crate::sharding::merge_each;
-use squares::SquaresOfStore;
+use squares::{FoundSquares, SquaresOfStore};
 use std::path::Path;
 use std::time::Duration;
 use work::Worker;
@@ -142,7 +144,7 @@ impl Store {
                 sent::Sent::write(store.files.as_ref(), data)?;
             }
             if let Some(squares) = squares {
-                squares.write(store.files.as_ref())?;
+                squares.write(store.files.as_ref(), data)?;
             }
         }
         let text =
@@ -159,15 +161,30 @@ impl Store {
     pub fn manifest(&self, budget: &Budget) -> Result<Manifest> {
         Manifest::read(self.files.as_ref(), budget)
     }
-    /// The plan and the data of the store. Files that are not those it was planned with are refused
-    /// by name.
+    /// The plan and the data of the store, for merging and for any work. Files that are not those it
+    /// was planned with are refused by name.
     ///
     /// # Errors
     /// Those of [`Store::manifest`], of the files and of their readers.
     pub fn load(&self, budget: &Budget) -> Result<Loaded> {
+        let mut loaded = self.load_to_work(budget)?;
+        if loaded.data.is_none() {
+            loaded.data = Some(loaded.manifest.data(self.files.as_ref(), budget)?);
+        }
+        Ok(loaded)
+    }
+    /// The plan of the store, with the data only if its shares need more than their own rows.
+    ///
+    /// # Errors
+    /// As [`Store::load`].
+    pub fn load_to_work(&self, budget: &Budget) -> Result<Loaded> {
         let manifest = self.manifest(budget)?;
-        let data = manifest.data(self.files.as_ref(), budget)?;
         let squares = SquaresOfStore::read(self.files.as_ref(), &manifest, budget)?;
+        let by_share = squares.as_ref().is_some_and(|squares| squares.enough);
+        let data = match by_share {
+            true => None,
+            false => Some(manifest.data(self.files.as_ref(), budget)?),
+        };
         Ok(Loaded {
             manifest,
             data,
@@ -253,7 +270,7 @@ impl Store {
             partial::decode(&bytes, &place).map(|part| (place, part))
         };
         let mut parts = there.iter().map(read);
-        let question = (&loaded.manifest.problem, &loaded.data);
+        let question = (&loaded.manifest.problem, loaded.all_data()?);
         let (answer, _) = merge_each(question, &mut parts, (target, incomplete), options)?;
         Ok((answer, missing))
     }
@@ -297,7 +314,7 @@ fn plan_shares(
     inputs: Vec<Reference>,
     planning: ShareCount,
     options: &Options<'_>,
-) -> Result<(Manifest, Option<SquaresOfStore>)> {
+) -> Result<(Manifest, Option<FoundSquares>)> {
     // Ranges are found once, not by every worker.
     let problem = crate::ranges::with_ranges(problem, data, options)?.into_owned();
     let explained = Query::new(&problem, data, options).explain()?;
@@ -312,10 +329,12 @@ fn plan_shares(
         None => enough(job, &plan, options).clamp(1, most),
     };
     let shape = shares::shape(job, &plan, shares);
-    let squares = SquaresOfStore::find(&problem, (job, &plan), shares)?;
-    let counts = squares.as_ref().map(SquaresOfStore::counts);
+    let room = options.budget.limit() / OF_MEMORY;
+    let squares = SquaresOfStore::find((&problem, data), (job, &plan), (shares, room))?;
+    let of_store = squares.as_ref().map(|found| &found.squares);
+    let counts = of_store.map(SquaresOfStore::counts);
     // Unless the number is given, no share is without a band.
-    let shares = match (&squares, planning.shares) {
+    let shares = match (of_store, planning.shares) {
         (Some(squares), None) => shares.min(squares.most()),
         (None, _) | (_, Some(_)) => shares,
     };
@@ -329,7 +348,7 @@ fn plan_shares(
             None => shape.name().into(),
         },
         key: match counts {
-            Some(counts) => Key::of_squares(job, &plan, counts),
+            Some(counts) => Key::of_squares(job, counts, options)?,
             None => Key::of_plan(job, &plan, shares),
         },
         squares: counts,
@@ -345,7 +364,10 @@ fn plan_shares(
             seconds,
             share_seconds: seconds / shares as f64,
             part_bytes: part_bytes(job, &plan, shape, shares),
-            input_bytes: inputs.iter().map(|input| input.bytes).sum(),
+            input_bytes: match of_store.filter(|squares| squares.enough) {
+                Some(squares) => squares.share_bytes(data, shares),
+                None => inputs.iter().map(|input| input.bytes).sum(),
+            },
             threads: plan.threads,
         },
         inputs,

@@ -22,8 +22,9 @@ pub(crate) struct Sent {
     weights: Vec<Option<[SentTable; 2]>>,
 }
 
+/// A table as the store keeps it.
 #[derive(Serialize, Deserialize)]
-struct SentTable {
+pub(super) struct SentTable {
     rows: usize,
     cols: usize,
     numbers: Numbers,
@@ -40,7 +41,7 @@ enum Numbers {
 }
 
 impl SentTable {
-    fn new(table: &Table) -> Self {
+    pub(super) fn new(table: &Table) -> Self {
         let numbers = match table.elements() {
             Elements::F32(items) => Numbers::F32(items.to_vec()),
             Elements::F64(items) => Numbers::F64(items.to_vec()),
@@ -57,7 +58,7 @@ impl SentTable {
             texts: table.texts().to_vec(),
         }
     }
-    fn table(self) -> Result<Table> {
+    pub(super) fn table(self) -> Result<Table> {
         let mut made = match self.numbers {
             Numbers::F32(items) => Table::f32(self.rows, self.cols, items)?,
             Numbers::F64(items) => Table::f64(self.rows, self.cols, items)?,

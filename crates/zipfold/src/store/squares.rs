@@ -2,7 +2,8 @@
 //! store; a share computes those of its bands, each as a question of its own.
 //!
 //! ```text
-//! squares            which rows a band has, and what settled pairs give
+//! squares            which places a band has, and what settled pairs give
+//! rows/x000001 …     the rows at these places                             rows.rs
 //! share 1            its bands, and what the settled pairs give
 //! share 2 …          their bands
 //! ```
@@ -10,6 +11,8 @@
 use super::checkpoint::continued;
 use super::files::Files;
 use super::manifest::Manifest;
+use super::rows::{self, BandRows, Reader};
+use crate::device::place;
 use crate::identity::{Identity, Key};
 use crate::options::{Options, Progress, Target};
 use crate::outcome::Output;
@@ -19,12 +22,15 @@ use crate::query::Query;
 use crate::run::{conservation, refuse_nan, run};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 use std::time::Instant;
+use zipfold_core::describe::needs_whole_tables;
 use zipfold_core::fold::{Fold, JoinState, Kept, State, Tally};
 use zipfold_core::problem::NanPolicy;
-use zipfold_core::{Blame, Budget, Data, Error, Job, Problem, Reservation, Result};
-use zipfold_plan::squares::{Piece, SquareCounts, Squares, is_by_row, serve};
-use zipfold_plan::{Machine, Plan, choose};
+use zipfold_core::{Blame, Budget, Data, Domain, Error, Job, Problem, Reservation, Result, Space};
+use zipfold_cpu::pairs::prune::RowsByPlace;
+use zipfold_plan::squares::{PieceKind, SquareBand, SquareCounts, Squares, is_by_row, serve};
+use zipfold_plan::{Overrides, Plan, choose};
 
 /// The file with the squares.
 const NAME: &str = "squares";
@@ -46,18 +52,45 @@ pub(crate) struct SquaresOfStore {
     /// What decides the answer.
     identity: Identity,
     squares: Squares,
+    /// The pairs of the question.
+    space: Space,
+    /// Whether the files of the rows hold all that a share needs.
+    pub enough: bool,
+}
+
+/// The squares of a question that is planned, and the rows by place.
+pub(super) struct FoundSquares {
+    pub squares: SquaresOfStore,
+    orders: RowsByPlace,
+}
+
+impl FoundSquares {
+    /// Puts the squares and the rows into the store.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub(super) fn write(&self, files: &dyn Files, data: &Data) -> Result<()> {
+        let SquaresOfStore {
+            squares, enough, ..
+        } = &self.squares;
+        rows::write(files, data, (&self.orders, squares.sizes), *enough)?;
+        let payload =
+            postcard::to_stdvec(&self.squares).map_err(|e| Error::internal(e.to_string()))?;
+        files.replace(NAME, &seal(MAGIC, &payload))
+    }
 }
 
 impl SquaresOfStore {
     /// The squares of `job` for `shares` shares, where bounds settle most of its pairs by squares.
+    /// The rows of a band take at most a part of the memory, where ranges can be small enough.
     ///
     /// # Errors
     /// `Resource` when the system refuses threads.
-    pub(crate) fn find(
-        problem: &Problem,
+    pub(super) fn find(
+        (problem, data): (&Problem, &Data),
         (job, plan): (&Job, &Plan),
-        shares: usize,
-    ) -> Result<Option<Self>> {
+        (shares, room): (usize, u64),
+    ) -> Result<Option<FoundSquares>> {
         if shares < 2 || !plan.prune.is_on() || !serve(job) {
             return Ok(None);
         }
@@ -73,13 +106,36 @@ impl SquaresOfStore {
             .max(fine)
             .min(most);
         let workers = Workers::for_plan(job, plan)?;
-        let found = workers.install(|| zipfold_cpu::pairs::prune::squares(job, wanted));
+        let row = rows::row_bytes(data);
+        let largest = |squares: &Squares| {
+            let bytes = squares.bands.iter().map(|band| rows::band_bytes(band, row));
+            bytes.max().unwrap_or(0)
+        };
+        let search = |wanted| workers.install(|| zipfold_cpu::pairs::prune::squares(job, wanted));
+        let mut ranges = wanted;
+        let mut found = search(ranges);
+        while let Some((squares, _)) = &found
+            && largest(squares).saturating_mul(rows::COPIES) > room
+            && ranges < most
+        {
+            ranges = ranges.saturating_mul(2).min(most);
+            found = search(ranges);
+        }
         let worth = |squares: &Squares| {
             squares.counts.settled as f64 >= WORTH * job.space.size().unwrap_or(u64::MAX) as f64
         };
-        Ok(found.filter(worth).map(|squares| SquaresOfStore {
-            identity: Identity::of_run(problem, job, plan, None),
-            squares,
+        let Some((squares, orders)) = found.filter(|(squares, _)| worth(squares)) else {
+            return Ok(None);
+        };
+        Ok(Some(FoundSquares {
+            squares: SquaresOfStore {
+                identity: Identity::of_run(problem, job, plan, None),
+                squares,
+                space: job.space,
+                // A pair depends on its two rows alone then.
+                enough: !needs_whole_tables(problem)?,
+            },
+            orders,
         }))
     }
     pub(crate) fn counts(&self) -> SquareCounts {
@@ -89,9 +145,14 @@ impl SquaresOfStore {
     pub(crate) fn most(&self) -> usize {
         self.squares.bands.len().max(1)
     }
-    pub(crate) fn write(&self, files: &dyn Files) -> Result<()> {
-        let payload = postcard::to_stdvec(self).map_err(|e| Error::internal(e.to_string()))?;
-        files.replace(NAME, &seal(MAGIC, &payload))
+    /// The most bytes of rows that a share of `parts` reads: each band its own.
+    pub(super) fn share_bytes(&self, data: &Data, parts: usize) -> u64 {
+        let row = rows::row_bytes(data);
+        let of_share = |index| {
+            let bands = &self.squares.bands[self.squares.share(index, parts)];
+            bands.iter().map(|band| rows::band_bytes(band, row)).sum()
+        };
+        (0..parts).map(of_share).max().unwrap_or(0)
     }
     /// The squares of the store with this plan, if its shares are made of squares.
     ///
@@ -119,20 +180,38 @@ impl SquaresOfStore {
 }
 
 impl Key {
-    /// The key of shares of squares of `job` by `plan`.
-    pub(crate) fn of_squares(job: &Job, plan: &Plan, counts: SquareCounts) -> Self {
+    /// The key of shares of squares of `job`, which nobody has all rows of.
+    ///
+    /// # Errors
+    /// Those of planning and of opening devices.
+    pub(super) fn of_squares(
+        job: &Job,
+        counts: SquareCounts,
+        options: &Options<'_>,
+    ) -> Result<Self> {
+        let machine = zipfold_cpu::detect(options.threads, options.budget.limit());
+        let frame = job.of_rows([&[], &[]], Domain::Cross)?;
+        // Bounds have nothing to prune without rows.
+        let overrides = Overrides {
+            prune: None,
+            ..options.overrides.clone()
+        };
+        let plan = choose(&frame, &machine, &overrides)?;
+        let (plan, _) = place(&frame, plan, options)?;
         let [x, y] = counts.ranges;
-        Key {
+        Ok(Key {
             cut: format!("squares of {x} by {y} ranges"),
-            ..Key::of_plan(job, plan, 1)
-        }
+            ..Key::of_plan(&frame, &plan, 1)
+        })
     }
 }
 
 /// A share on its way.
 pub(super) struct SquareShare<'a> {
+    pub files: &'a dyn Files,
     pub problem: &'a Problem,
-    pub data: &'a Data,
+    /// All rows, where those of a share are not enough.
+    pub data: Option<&'a Data>,
     pub manifest: &'a Manifest,
     pub squares: &'a SquaresOfStore,
     pub options: &'a Options<'a>,
@@ -141,44 +220,92 @@ pub(super) struct SquareShare<'a> {
 }
 
 impl SquareShare<'_> {
+    fn is_stopped(&self) -> bool {
+        let stop = self.options.stop;
+        stop.is_some_and(|stop| stop.load(Ordering::Relaxed))
+    }
+    /// The question without the hashes of its inputs, of which a share has a part.
+    fn unhashed(&self) -> Problem {
+        let mut problem = self.problem.clone();
+        problem.x.hash = None;
+        problem.y.iter_mut().for_each(|input| input.hash = None);
+        problem
+    }
+    /// The question about all rows, if these are here.
+    fn whole(&self) -> Result<Option<Job>> {
+        let described = |data| Query::new(self.problem, data, self.options).describe();
+        Ok(self.data.map(described).transpose()?.map(|(job, _)| job))
+    }
+    /// How this worker would compute.
+    ///
+    /// # Errors
+    /// Those of the rows and of planning.
+    pub(super) fn key(&self, counts: SquareCounts) -> Result<Key> {
+        let (problem, whole) = (self.unhashed(), self.whole()?);
+        let stop = || self.is_stopped();
+        let frame = self.reader((&problem, whole.as_ref()), &stop).frame()?;
+        Key::of_squares(&frame, counts, self.options)
+    }
+    fn reader<'r>(
+        &'r self,
+        question: (&'r Problem, Option<&'r Job>),
+        stop: &'r dyn Fn() -> bool,
+    ) -> Reader<'r> {
+        let (squares, space) = (&self.squares.squares, self.squares.space);
+        Reader::new(
+            self.files,
+            question,
+            (squares, space),
+            (&self.options.budget, stop),
+        )
+    }
     /// Computes share `index`.
     ///
     /// # Errors
     /// Those of the run; `Input` for squares that do not fit the rows; `Interrupted` once the
     /// pieces that are done are kept.
     pub(super) fn compute(&self, index: usize) -> Result<Partial> {
-        let query = Query::new(self.problem, self.data, self.options);
-        let (job, machine) = query.describe()?;
+        let (problem, whole) = (self.unhashed(), self.whole()?);
+        let stop = || self.is_stopped();
+        let mut reader = self.reader((&problem, whole.as_ref()), &stop);
+        let job = reader.frame()?;
         let squares = &self.squares.squares;
-        if !squares.fits(&job.space) || squares.states.len() != job.folds.len() {
+        if job.space != self.squares.space
+            || !squares.fits(&job.space)
+            || squares.states.len() != job.folds.len()
+        {
             return Err(Error::input("the squares of the store are damaged"));
         }
         let shard = (index, self.manifest.shares);
-        let (pieces, order) = self.pieces(&job, index);
-        let mut merged = self.begin(&job, shard, (pieces.len(), order))?;
-        let mut held: Vec<Reservation> = vec![];
-        let (total, mut saved) = (pairs_of(&job, &pieces), Instant::now());
-        for piece in &pieces[merged.tiles_done..] {
-            let base = [merged.pairs, total];
-            let (states, tally, pairs) = match self.piece((&job, &machine), piece, base) {
-                Err(e) if e.blame() == Blame::Interrupted => {
-                    partial::keep_partial(self.checkpoint, &merged)?;
-                    return Err(e);
-                }
-                done => done?,
-            };
-            held.extend(self.hold(&states)?);
-            for ((fold, into), from) in job.folds.iter().zip(&mut merged.states).zip(states) {
-                fold.merge(into, from);
+        let bands = &squares.bands[squares.share(index, self.manifest.shares)];
+        let mut merged = self.begin(&job, shard, bands)?;
+        let total = pairs_of(&job.space, bands);
+        let mut work = PieceWork {
+            share: self,
+            job: &job,
+            total,
+            held: vec![],
+            saved: Instant::now(),
+        };
+        // Pieces are counted over all bands; those of an earlier worker are passed over.
+        let (mut piece, mut first) = (0, 0);
+        for band in bands {
+            let kinds: Vec<PieceKind> = Squares::pieces(band).collect();
+            let places = first..first + band.rows.len();
+            first = places.end;
+            piece += kinds.len();
+            if piece <= merged.tiles_done {
+                continue;
             }
-            merged.tally.merge(&tally);
-            merged.pairs += pairs;
-            merged.tiles_done += 1;
-            if saved.elapsed() >= self.options.checkpoint_every {
-                partial::keep_partial(self.checkpoint, &merged)?;
-                saved = Instant::now();
+            let rows = reader.band(band)?;
+            if by_row(&job) {
+                merged.order.truncate(places.start);
+                merged.order.extend_from_slice(&rows.rows[0]);
             }
-            partial::discard(&self.of_piece());
+            let left = kinds.len() - (piece - merged.tiles_done);
+            for kind in &kinds[left..] {
+                work.add((&rows, *kind), places.start, &mut merged)?;
+            }
         }
         conservation(&merged)?;
         refuse_nan(&job, &merged.tally)?;
@@ -191,34 +318,21 @@ impl SquareShare<'_> {
             ..merged
         })
     }
-    /// The pieces of share `index`, each with the place of its first row, and the rows of x by
-    /// place, where results have rows.
-    fn pieces(&self, job: &Job, index: usize) -> (Vec<(Piece, usize)>, Vec<u32>) {
+    /// What there is before the first piece, or what an earlier worker has kept. Of folds by row it
+    /// has the places of all rows, and names the rows of the bands that were begun.
+    fn begin(&self, job: &Job, shard: (usize, usize), bands: &[SquareBand]) -> Result<Partial> {
         let squares = &self.squares.squares;
-        let (mut pieces, mut first, mut order) = (vec![], 0, vec![]);
-        for band in &squares.bands[squares.share(index, self.manifest.shares)] {
-            let of_band = squares.pieces(&job.space, band);
-            if let Some(piece) = of_band.first().filter(|_| job.folds.iter().any(is_by_row)) {
-                order.extend_from_slice(&piece.rows);
-            }
-            pieces.extend(of_band.into_iter().map(|piece| (piece, first)));
-            first += band.rows.len();
-        }
-        (pieces, order)
-    }
-    /// What there is before the first piece, or what an earlier worker has kept.
-    fn begin(
-        &self,
-        job: &Job,
-        shard: (usize, usize),
-        (pieces, order): (usize, Vec<u32>),
-    ) -> Result<Partial> {
-        let squares = &self.squares.squares;
+        let rows: usize = bands.iter().map(|band| band.rows.len()).sum();
+        let pieces: usize = bands.iter().map(|b| Squares::pieces(b).count()).sum();
         let found = partial::read_if_there(self.checkpoint, &self.options.budget);
         let ours = |found: &Partial| {
+            let sized = match by_row(job) {
+                true => found.order.len() == rows,
+                false => found.order.is_empty(),
+            };
             found.identity == self.squares.identity
                 && (found.shard, &found.key) == (Some(shard), &self.manifest.key)
-                && (found.tiles_done <= pieces && found.order == order)
+                && (found.tiles_done <= pieces && sized)
                 && found.check(job, "").is_ok()
         };
         if let Some(found) = found.ok().flatten().filter(ours) {
@@ -226,7 +340,7 @@ impl SquareShare<'_> {
         }
         let (n, m) = (job.space.n, job.space.m);
         let state = |(fold, settled): (&Fold, &State)| match (is_by_row(fold), shard.0) {
-            (true, _) => fold.part(&(0..order.len())),
+            (true, _) => fold.part(&(0..rows)),
             (false, 0) => settled.clone(),
             (false, _) => fold.start(n, m),
         };
@@ -241,7 +355,7 @@ impl SquareShare<'_> {
             tally,
             shard: Some(shard),
             key: self.manifest.key.clone(),
-            order,
+            order: vec![0; if by_row(job) { rows } else { 0 }],
             ..Partial::start(self.squares.identity, states)
         })
     }
@@ -251,45 +365,99 @@ impl SquareShare<'_> {
         name.push("-piece");
         name.into()
     }
+}
+
+/// Whether a fold of `job` has a result for each row of x.
+fn by_row(job: &Job) -> bool {
+    job.folds.iter().any(is_by_row)
+}
+
+/// The pieces of a share, one after another.
+struct PieceWork<'a> {
+    share: &'a SquareShare<'a>,
+    /// The question about all rows, of which nobody has all.
+    job: &'a Job,
+    /// Pairs of the share.
+    total: u64,
+    /// Room for the matches so far.
+    held: Vec<Reservation>,
+    saved: Instant,
+}
+
+impl PieceWork<'_> {
+    /// Adds a piece, whose first row of x has this place in the share, to `merged`.
+    ///
+    /// # Errors
+    /// Those of the run; `Interrupted` once `merged` is kept.
+    fn add(
+        &mut self,
+        (rows, kind): (&BandRows, PieceKind),
+        first: usize,
+        merged: &mut Partial,
+    ) -> Result<()> {
+        let checkpoint = self.share.checkpoint;
+        let (states, tally, pairs) = match self.piece((rows, kind), first, merged.pairs) {
+            Err(e) if e.blame() == Blame::Interrupted => {
+                partial::keep_partial(checkpoint, merged)?;
+                return Err(e);
+            }
+            done => done?,
+        };
+        self.held.extend(self.hold(&states)?);
+        for ((fold, into), from) in self.job.folds.iter().zip(&mut merged.states).zip(states) {
+            fold.merge(into, from);
+        }
+        merged.tally.merge(&tally);
+        merged.pairs += pairs;
+        merged.tiles_done += 1;
+        if self.saved.elapsed() >= self.share.options.checkpoint_every {
+            partial::keep_partial(checkpoint, merged)?;
+            self.saved = Instant::now();
+        }
+        partial::discard(&self.share.of_piece());
+        Ok(())
+    }
     /// The states, counts and pairs of a piece, with the rows of the question.
     fn piece(
         &self,
-        (job, machine): (&Job, &Machine),
-        (piece, first): &(Piece, usize),
-        [base, total]: [u64; 2],
+        (rows, kind): (&BandRows, PieceKind),
+        first: usize,
+        base: u64,
     ) -> Result<(Vec<State>, Tally, u64)> {
-        let rows = [&piece.rows[..], &piece.cols];
+        let given = self.share.options;
         // The policy is that of the question, whose rows an error names.
-        let nan = match job.nan {
+        let nan = match self.job.nan {
             NanPolicy::Error => NanPolicy::Propagate,
-            NanPolicy::Skip | NanPolicy::Propagate => job.nan,
+            NanPolicy::Skip | NanPolicy::Propagate => self.job.nan,
         };
         let part = Job {
             nan,
-            ..job.of_rows(rows, piece.domain)?
+            ..rows.question(&self.job.space, kind)?
         };
-        let plan = choose(&part, machine, &self.options.overrides)?;
+        let machine = zipfold_cpu::detect(given.threads, given.budget.limit());
+        let plan = choose(&part, &machine, &given.overrides)?;
         let tell = |p: Progress| {
-            if let Some(progress) = self.options.progress {
-                progress(Progress::new(p.phase, [base + p.pairs, total, base]));
+            if let Some(progress) = given.progress {
+                progress(Progress::new(p.phase, [base + p.pairs, self.total, base]));
             }
         };
-        let checkpoint = self.of_piece();
+        let checkpoint = self.share.of_piece();
+        let problem = self.share.problem;
         let run = |resume: bool| {
             let options = Options {
                 checkpoint: Some(checkpoint.clone()),
                 resume,
                 progress: Some(&tell),
                 shard: None,
-                overrides: self.options.overrides.clone(),
-                budget: self.options.budget.clone(),
-                device: self.options.device,
-                warnings: self.options.warnings.clone(),
-                ..*self.options
+                overrides: given.overrides.clone(),
+                budget: given.budget.clone(),
+                device: given.device,
+                warnings: given.warnings.clone(),
+                ..*given
             };
-            run(self.problem, &part, plan.clone(), &Target::Memory, &options)
+            run(problem, &part, plan.clone(), &Target::Memory, &options)
         };
-        let outcome = continued(&checkpoint, &self.options.budget, run)?;
+        let outcome = continued(&checkpoint, &given.budget, run)?;
         let states = outcome.outputs.into_iter().map(|output| match output {
             Output::State(state) => Ok(state),
             Output::F32(_) | Output::F64(_) | Output::Stored => {
@@ -297,7 +465,8 @@ impl SquareShare<'_> {
             }
         });
         let states = states.collect::<Result<_>>()?;
-        let (states, tally) = job.of_some_rows((rows, *first), states, outcome.tally)?;
+        let of_question = (rows.of(kind), first);
+        let (states, tally) = self.job.of_some_rows(of_question, states, outcome.tally)?;
         Ok((states, tally, outcome.pairs))
     }
     /// Room for the matches of a piece until the share ends.
@@ -307,23 +476,15 @@ impl SquareShare<'_> {
         match bytes {
             0 => Ok(None),
             _ => {
-                let budget = &self.options.budget;
+                let budget = &self.share.options.budget;
                 budget.reserve(bytes, "the matches found so far").map(Some)
             }
         }
     }
 }
 
-/// The pairs of `pieces`.
-fn pairs_of(job: &Job, pieces: &[(Piece, usize)]) -> u64 {
-    let of = |(piece, _): &(Piece, usize)| {
-        let space = zipfold_core::Space {
-            domain: piece.domain,
-            n: piece.rows.len(),
-            m: piece.cols.len(),
-            cutoff: job.space.cutoff,
-        };
-        space.size().unwrap_or(u64::MAX)
-    };
-    pieces.iter().map(of).fold(0, u64::saturating_add)
+/// The pairs of all pieces of `bands`.
+fn pairs_of(space: &Space, bands: &[SquareBand]) -> u64 {
+    let of_band = |band| Squares::pieces(band).map(move |kind| Squares::pairs(space, band, kind));
+    bands.iter().flat_map(of_band).fold(0, u64::saturating_add)
 }

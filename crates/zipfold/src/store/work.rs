@@ -23,10 +23,21 @@ use zipfold_core::{Blame, Budget, Data, Error, Opt, Result};
 pub struct Loaded {
     /// The plan of the store.
     pub manifest: Manifest,
-    /// Its data.
-    pub data: Data,
+    /// Its data, unless shares read their own rows.
+    pub data: Option<Data>,
     /// Its squares, where shares are made of them.
     pub(crate) squares: Option<SquaresOfStore>,
+}
+
+impl Loaded {
+    /// The data of the question.
+    ///
+    /// # Errors
+    /// `Internal` if they were left out.
+    pub fn all_data(&self) -> Result<&Data> {
+        let lost = || Error::internal("a store without its data");
+        self.data.as_ref().ok_or_else(lost)
+    }
 }
 
 /// How a worker goes about shares.
@@ -140,12 +151,13 @@ impl Worker<'_> {
     /// Refuses to work where numbers would come about in another way than planned.
     pub(crate) fn check(&self) -> Result<()> {
         let manifest = &self.loaded.manifest;
-        let query = Query::new(&manifest.problem, &self.loaded.data, self.options);
-        let explained = query.explain()?;
-        let (job, plan) = (&explained.job, &explained.plan);
-        let key = match manifest.squares {
-            Some(counts) => Key::of_squares(job, plan, counts),
-            None => Key::of_plan(job, plan, manifest.shares),
+        let key = match (&self.loaded.squares, manifest.squares) {
+            (Some(squares), Some(counts)) => self.of_squares(squares, Path::new("")).key(counts)?,
+            (None, _) | (_, None) => {
+                let data = self.loaded.all_data()?;
+                let explained = Query::new(&manifest.problem, data, self.options).explain()?;
+                Key::of_plan(&explained.job, &explained.plan, manifest.shares)
+            }
         };
         match key.difference(&manifest.key) {
             None => Ok(()),
@@ -338,18 +350,9 @@ impl Worker<'_> {
     }
     /// Computes share `index` and puts its part into the store.
     fn compute(&self, index: usize) -> Result<()> {
-        let manifest = &self.loaded.manifest;
         let (start, checkpoint) = (Instant::now(), self.checkpoint(index));
         let part = match &self.loaded.squares {
-            Some(squares) => SquareShare {
-                problem: &manifest.problem,
-                data: &self.loaded.data,
-                manifest,
-                squares,
-                options: self.options,
-                checkpoint: &checkpoint,
-            }
-            .compute(index)?,
+            Some(squares) => self.of_squares(squares, &checkpoint).compute(index)?,
             None => self.tiles(index, &checkpoint)?,
         };
         let bytes = partial::encode(&part)?;
@@ -366,6 +369,22 @@ impl Worker<'_> {
         partial::discard(&checkpoint);
         Ok(())
     }
+    /// What computes shares of squares, and keeps what it has at `checkpoint`.
+    fn of_squares<'w>(
+        &'w self,
+        squares: &'w SquaresOfStore,
+        checkpoint: &'w Path,
+    ) -> SquareShare<'w> {
+        SquareShare {
+            files: self.files,
+            problem: &self.loaded.manifest.problem,
+            data: self.loaded.data.as_ref().filter(|_| !squares.enough),
+            manifest: &self.loaded.manifest,
+            squares,
+            options: self.options,
+            checkpoint,
+        }
+    }
     /// Computes the tiles of share `index`.
     fn tiles(&self, index: usize, checkpoint: &Path) -> Result<Partial> {
         let manifest = &self.loaded.manifest;
@@ -381,7 +400,8 @@ impl Worker<'_> {
                 warnings: self.options.warnings.clone(),
                 ..*self.options
             };
-            let answer = Query::new(&manifest.problem, &self.loaded.data, &options).run()?;
+            let data = self.loaded.all_data()?;
+            let answer = Query::new(&manifest.problem, data, &options).run()?;
             sharding::part(&manifest.problem, &answer.outcome, shard)
         };
         continued(checkpoint, self.budget(), run)

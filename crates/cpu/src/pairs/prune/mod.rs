@@ -34,4 +34,4 @@ pub use column_grids::ColumnGridHistogram;
 pub use cutoff::CutoffGrid;
 pub use open_pairs::SortedRows;
 pub use range_search::RangeSearch;
-pub use squares::squares;
+pub use squares::{RowsByPlace, squares};

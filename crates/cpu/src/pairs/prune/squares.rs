@@ -41,8 +41,12 @@ impl Ranges {
     }
     /// The places of a range.
     fn range(&self, at: usize) -> Range<usize> {
-        let size = self.unit * LANES;
+        let size = self.size();
         at * size..((at + 1) * size).min(self.rows)
+    }
+    /// Rows of a whole range.
+    fn size(&self) -> usize {
+        self.unit * LANES
     }
     /// The places of a unit.
     fn unit(&self, at: usize) -> Range<usize> {
@@ -50,9 +54,13 @@ impl Ranges {
     }
 }
 
-/// Finds the squares that are left of `job`, with about `wanted` ranges a side; none where its
-/// formula has no bounds. Its folds are those of [`zipfold_plan::squares::serve`].
-pub fn squares(job: &Job, wanted: usize) -> Option<Squares> {
+/// The rows of x and of y by place along the curve; of one table once.
+pub type RowsByPlace = [Vec<u32>; 2];
+
+/// Finds the squares that are left of `job`, with about `wanted` ranges a side, and the rows by
+/// place; none where its formula has no bounds. Its folds are those of
+/// [`zipfold_plan::squares::serve`].
+pub fn squares(job: &Job, wanted: usize) -> Option<(Squares, RowsByPlace)> {
     let bounds = Bounds::new(&job.low, job.periodic_box.as_ref())?;
     let sorted = Sorted::new(job);
     let sides = [(Side::X, &sorted.x), (Side::Y, &sorted.y)];
@@ -85,13 +93,14 @@ pub fn squares(job: &Job, wanted: usize) -> Option<Squares> {
         true => vec![],
         false => sorted.orders.by_side(Side::Y).to_vec(),
     };
-    Some(Squares {
+    let squares = Squares {
         counts,
+        sizes: [x.size(), y.size()],
         bands,
-        orders: [sorted.orders.by_side(Side::X).to_vec(), second],
         states,
         tally,
-    })
+    };
+    Some((squares, [sorted.orders.by_side(Side::X).to_vec(), second]))
 }
 
 /// What a fold has before any pair, without rows of its own.
