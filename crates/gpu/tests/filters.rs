@@ -176,6 +176,88 @@ fn logarithmic_bins_are_those_of_the_oracle() {
     assert!(filtered >= 20, "{filtered} of 30 are filtered");
 }
 
+/// Edges by a kind: spaced as people choose them, at random, by a power, from below zero, and two
+/// that are close.
+fn edges_of(kind: &str, random: &mut Random) -> Vec<f64> {
+    let mut edges: Vec<f64> = match kind {
+        "chosen" => vec![0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0],
+        "from zero" => vec![0.0, 1.0, 2.0, 5.0, 12.0],
+        "two" => vec![0.0, 0.3, 10.0],
+        "power" => (0..=300)
+            .map(|at| 20.0 * (f64::from(at) / 300.0).powf(1.3))
+            .collect(),
+        "below zero" => vec![-8.0, -2.5, -1.0, 0.25, 3.0, 11.0],
+        "close" => vec![0.0, 4.0, 4.02, 9.0, 15.0],
+        "decades" => vec![1e-4, 2e-4, 5e-4, 1e-3, 1e-2, 3e-2, 0.1, 1.0, 7.0],
+        _ => (0..40).map(|_| 16.0 * random.unit()).collect(),
+    };
+    edges.sort_by(f64::total_cmp);
+    edges
+}
+
+/// Edges that are spaced in no known way, with values on them and next to them.
+#[test]
+#[ignore = "needs opencl"]
+fn uneven_bins_are_those_of_the_oracle() {
+    let (mut failures, mut filtered, mut all) = (vec![], 0, 0);
+    let kinds = [
+        "chosen",
+        "from zero",
+        "two",
+        "power",
+        "below zero",
+        "close",
+        "decades",
+        "random",
+    ];
+    let mut random = Random::new(9);
+    for kind in kinds {
+        let edges = edges_of(kind, &mut random);
+        for (pair, d) in [
+            ("euclidean(x, y)", 3),
+            ("cityblock(x, y)", 2),
+            ("x[0] - y[0]", 1),
+            ("euclidean(x, y)", 24),
+        ] {
+            let closed = ["last", "half-open"][all % 2];
+            let text = format!(
+                "pair = {{ formula = \"{pair}\" }}\nfolds = [{{ kind = \"histogram\", axes = [{{ edges = {edges:?} }}], closed = \"{closed}\" }}]"
+            );
+            let (last, bins) = (edges[edges.len() - 1], edges.len());
+            let mut one = |_| match below(&mut random, 5) {
+                0 => 0.0,
+                1 => edges[below(&mut random, bins)],
+                2 => edges[below(&mut random, bins)].next_up(),
+                3 => edges[below(&mut random, bins)].next_down(),
+                _ => random.unit() * last * 1.3,
+            };
+            let items: Vec<f64> = (0..300 * d).map(&mut one).collect();
+            let job = job(&text, Table::f64(300, d, items).unwrap());
+            filtered += usize::from(is_filtered(&job));
+            all += 1;
+            let found = odd(&job, &[], 0.0);
+            failures.extend(found.map(|odd| format!("{kind} {pair} {d} {closed}: {odd}")));
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+    assert!(filtered >= 24, "{filtered} of {all} are filtered");
+}
+
+/// A grid with an axis of uneven edges and one of even ones.
+#[test]
+#[ignore = "needs opencl"]
+fn grids_of_uneven_edges_are_those_of_the_oracle() {
+    let axes = "{ edges = [0.0, 0.5, 0.7, 2.0, 9.0] }, { edges = [-3.0, -0.1, 0.4, 3.0, 3.5], value = \"x[0] - y[0]\" }, { bins = 4, range = [0.0, 8.0], value = \"abs(x[1] - y[1])\" }";
+    let text = format!(
+        "pair = {{ formula = \"euclidean(x, y)\" }}\ndomain = \"square\"\nfolds = [{{ kind = \"histogram\", axes = [{axes}] }}]"
+    );
+    for kind in ROWS {
+        let job = job(&text, rows(kind, (6.0, 2), 310));
+        assert!(kind == "near" || is_filtered(&job), "{kind}");
+        assert_eq!(odd(&job, &[], 0.0), None, "{kind}");
+    }
+}
+
 /// A cut-off leaves the same pairs to every fold, also where distances are equal to it, and tells
 /// how many pairs are beyond it.
 #[test]

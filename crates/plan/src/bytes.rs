@@ -85,6 +85,15 @@ fn group_bytes(job: &Job, threads: u64, prune: Prune) -> u64 {
     12 * (job.space.n + job.space.m) as u64 + threads.saturating_mul(of_thread)
 }
 
+/// Returns the bytes of the rows of `job` as bounds take them, along the curve.
+pub fn sorted_bytes(job: &Job) -> u64 {
+    // A place and a key a row.
+    const ORDERED: u64 = 16;
+    let (n, m) = (job.space.n, if job.y.is_some() { job.space.m } else { 0 });
+    let rows = hoisted_bytes(job, 0, n) + hoisted_bytes(job, 1, job.space.m);
+    rows + ORDERED * (n as u64 + m as u64)
+}
+
 /// Returns the bytes of the hoisted values, in f64, of this many rows of side 0 (x) or 1 (y).
 ///
 /// In f64 also for f32 tables: hoisted values are those of the reference.

@@ -45,7 +45,7 @@ pub mod sweep;
 pub mod swept;
 pub mod tiles;
 
-pub use bytes::{dense_bytes, working_bytes};
+pub use bytes::{dense_bytes, sorted_bytes, working_bytes};
 pub use choose::choose;
 pub use executor::{Executor, Folded, Sink, Stop, Values};
 pub use machine::{Isa, Machine};

@@ -95,6 +95,22 @@ pub fn run(
     }
 }
 
+/// What is said of a device that takes this many times the predicted seconds, and a second more.
+const FAR_SLOWER: f64 = 10.0;
+
+/// The warning of a device that was far slower than the planner took it for: the choice of the
+/// device was made by that number.
+fn slower_than_predicted(predicted: f64, taken: f64) -> Option<Message> {
+    let far = taken > FAR_SLOWER * predicted && taken > predicted + 1.0;
+    far.then(|| {
+        let cpu = Opt::Device.to("cpu");
+        format!(
+            "the device took {taken:.1} s where {predicted:.2} s were predicted: {cpu} may be faster"
+        )
+        .into()
+    })
+}
+
 /// Runs `job` by `plan` on the executor that `load` makes for it.
 ///
 /// # Errors
@@ -153,7 +169,12 @@ fn run_typed<'e, T: Typed>(
         ahead,
         stop,
     };
+    let swept = Instant::now();
     let merged = sweep.run(executor.as_ref(), &workers, merged, keeper)?;
+    if !resumed && options.shard.is_none() && plan.device.is_some() {
+        let slow = slower_than_predicted(plan.seconds, swept.elapsed().as_secs_f64());
+        slow.into_iter().for_each(|text| options.warnings.add(text));
+    }
     conservation(&merged)?;
     refuse_nan(job, &merged.tally)?;
     let outputs = outputs(places, merged.states, &workers)?;
@@ -715,5 +736,19 @@ pub(crate) fn refuse_nan(job: &Job, tally: &Tally) -> Result<()> {
             )))
         }
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::slower_than_predicted;
+
+    #[test]
+    fn devices_far_slower_than_predicted_are_told() {
+        assert!(slower_than_predicted(0.5, 5.1).is_some());
+        // Less than ten times, and too short to matter.
+        assert!(slower_than_predicted(0.6, 5.9).is_none());
+        assert!(slower_than_predicted(0.001, 0.9).is_none());
+        assert!(slower_than_predicted(f64::NAN, 5.0).is_none());
     }
 }

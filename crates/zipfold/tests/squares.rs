@@ -489,3 +489,35 @@ fn rows_that_were_changed_fail_their_share() {
     );
     std::fs::remove_dir_all(root).unwrap();
 }
+
+/// Where a run of the whole has no memory for bounds, shares of squares still have them.
+#[test]
+fn little_memory_leaves_the_squares() {
+    let data = Data {
+        x: Table::f64(60_000, 3, numbers(41, 180_000, 100.0)).unwrap(),
+        y: None,
+        weights: vec![None],
+    };
+    let fold = r#"{"kind": "histogram", "axes": [{"bins": 5, "range": [0.0, 2.0]}]}"#;
+    let question = problem(&format!(r#""folds": [{fold}]"#));
+    let with = |bytes: u64| Options {
+        threads: 2,
+        budget: zipfold::Budget::new(bytes),
+        ..Options::default()
+    };
+    let is_pruned = |bytes: u64| {
+        let plan = Query::new(&question, &data, &with(bytes)).plan().unwrap();
+        plan.prune.is_on()
+    };
+    assert!(is_pruned(1 << 30));
+    let mut bytes = 1u64 << 30;
+    while is_pruned(bytes) {
+        bytes = bytes / 8 * 7;
+    }
+    let (root, options) = (folder("little-memory"), with(bytes));
+    let planning = ShareCount { shares: Some(4) };
+    let (_, manifest) = Store::plan_sent(&root, (&question, &data), planning, &options).unwrap();
+    assert!(manifest.squares.is_some(), "{bytes} bytes");
+    assert!(options.warnings.all().is_empty());
+    std::fs::remove_dir_all(root).unwrap();
+}

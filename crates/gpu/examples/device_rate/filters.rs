@@ -9,6 +9,8 @@ const HIST: &str = r#"{ kind = "histogram", axes = [{ bins = 300, range = [0.0, 
 const IMAGES: &str = r#"{ kind = "histogram", axes = [{ bins = 300, range = [0.0, 0.8660254] }] }"#;
 const WITHIN: &str = r#"{ kind = "histogram", axes = [{ bins = 300, range = [0.0, 0.5] }] }"#;
 const LOG: &str = r#"{ kind = "histogram", axes = [{ edges = [LOGARITHMIC] }] }"#;
+const UNEVEN: &str = r#"{ kind = "histogram", axes = [{ edges = [UNEVENLY 40] }] }"#;
+const UNEVENS: &str = r#"{ kind = "histogram", axes = [{ edges = [UNEVENLY 300] }] }"#;
 const MANY: &str = r#"{ kind = "histogram", axes = [{ bins = 10000, range = [0.0, 1.7320508] }] }"#;
 const MOST: &str = r#"{ kind = "histogram", axes = [{ bins = 50000, range = [0.0, 1.7320508] }] }"#;
 const MORE: &str = r#"{ kind = "histogram", axes = [{ bins = 20000, range = [0.0, 1.7320508] }] }"#;
@@ -30,16 +32,24 @@ pub(crate) fn space(name: &str) -> &'static str {
     }
 }
 
-/// A fold with its edges: 40 bins of equal ratio.
+/// A fold with its edges: 40 bins of equal ratio, or bins whose edges go by the power 1.3.
 pub(crate) fn fold(text: &str) -> String {
-    let edges: Vec<String> = (0..=40)
-        .map(|at| format!("{:?}", 1e-3 * 1.2f64.powi(at)))
-        .collect();
-    text.replace("LOGARITHMIC", &edges.join(", "))
+    let listed = |bins: i32, edge: &dyn Fn(i32) -> f64| {
+        let edges: Vec<String> = (0..=bins).map(|at| format!("{:?}", edge(at))).collect();
+        edges.join(", ")
+    };
+    let uneven = |bins: i32| {
+        listed(bins, &|at| {
+            1.7320508 * (f64::from(at) / f64::from(bins)).powf(1.3)
+        })
+    };
+    text.replace("LOGARITHMIC", &listed(40, &|at| 1e-3 * 1.2f64.powi(at)))
+        .replace("UNEVENLY 40", &uneven(40))
+        .replace("UNEVENLY 300", &uneven(300))
 }
 
 /// First what the planner picks, then double precision alone.
-pub(crate) const WORKS: [Work; 27] = [
+pub(crate) const WORKS: [Work; 31] = [
     half("filter none", S, L2, HIST, ""),
     half("filter f64 rows", S, L2, HIST, "f64"),
     half("filter box", S, L2, IMAGES, ""),
@@ -48,6 +58,8 @@ pub(crate) const WORKS: [Work; 27] = [
     half("filter cut-off", S, L2, WITHIN, ""),
     half("filter box, cut-off", S, L2, WITHIN, ""),
     half("filter logarithmic", S, L2, LOG, ""),
+    half("filter uneven 40", S, L2, UNEVEN, ""),
+    half("filter uneven 300", S, L2, UNEVENS, ""),
     half("filter 10000 bins", S, L2, MANY, ""),
     half("filter 20000 bins", S, L2, MORE, ""),
     half("filter 50000 bins", S, L2, MOST, ""),
@@ -62,6 +74,8 @@ pub(crate) const WORKS: [Work; 27] = [
     half("filter cut-off", FEW, L2, WITHIN, OFF),
     half("filter box, cut-off", FEW, L2, WITHIN, OFF),
     half("filter logarithmic", FEW, L2, LOG, OFF),
+    half("filter uneven 40", FEW, L2, UNEVEN, OFF),
+    half("filter uneven 300", FEW, L2, UNEVENS, OFF),
     half("filter 10000 bins", FEW, L2, MANY, OFF),
     half("filter 20000 bins", FEW, L2, MORE, OFF),
     half("filter grid", FEW, ACROSS, GRID, OFF),

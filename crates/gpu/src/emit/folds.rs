@@ -12,8 +12,9 @@
 //! ```
 //!
 //! The position is computed so that its rounding to an integer is the bin, and the distance from
-//! the nearest integer is the test: no edge is read from memory for most pairs. The bound includes
-//! the error of the value (`plan/src/device/rounding.rs`), of the root and of the position itself.
+//! the nearest integer is the test: no edge is read from memory for most pairs. Where edges are
+//! spaced in no known way, the integer is a cell, whose edge and bin a table in shared memory has.
+//! The bound includes the error of the value (`plan/src/device/rounding.rs`), of the root and of the position itself.
 
 use super::bin_sums::SumText;
 use super::join::Truth;
@@ -23,7 +24,7 @@ use super::type_name;
 use std::fmt::Write;
 use zipfold_core::fold::{Extremes, Histogram, Reduce, ReduceOp};
 use zipfold_core::{Job, Precision};
-use zipfold_plan::device::bins::{Band, Scale};
+use zipfold_plan::device::bins::{Band, Cells, Scale};
 use zipfold_plan::device::sweeps::{CutoffBand, Shape};
 use zipfold_plan::sweep::SHARED;
 
@@ -371,6 +372,7 @@ fn filtered(
     bands: &[Band],
     [settle, count, add]: [&str; 3],
 ) {
+    out.shared += &edge_tables(bands);
     out.state += &bin_rates(bands);
     if !bands[0].fast {
         let step = super::sweep::step(&job.low, shape);
@@ -410,6 +412,67 @@ fn inside_text(f: &Histogram) -> String {
 /// Functions that the kernel of a histogram calls.
 pub fn histogram_functions(f: &Histogram, shape: &Shape) -> String {
     SumText::new(f, shape, "", "").functions()
+        + &if shape.filter {
+            edge_constants(f)
+        } else {
+            String::new()
+        }
+}
+
+/// The tables of the axes whose edges are spaced in no known way: for each cell the bits of the
+/// position of its edge, one half lower, and the bits of its place.
+fn edge_constants(f: &Histogram) -> String {
+    // An edge that no position reaches; infinity times zero would be no number.
+    const NONE: f32 = 1e30;
+    let mut out = String::new();
+    for (at, axis) in f.axes.iter().enumerate() {
+        let Some(table) = Cells::table(axis) else {
+            continue;
+        };
+        let _ = write!(
+            out,
+            "ZF_CONSTANT zf_u32 zf_edges{at}[{}] = {{",
+            2 * table.len()
+        );
+        for (position, below) in table {
+            let edge = ((position - 0.5) as f32).min(NONE);
+            let _ = write!(out, "{:#x}u, ZF_FIRST_BIN + {below}u, ", edge.to_bits());
+        }
+        out += "};\n";
+    }
+    out
+}
+
+/// Declares the tables in shared memory.
+pub fn edge_tables(bands: &[Band]) -> String {
+    let one = |(at, band): (usize, &Band)| {
+        let cells = band.cells?;
+        Some(format!(
+            "\n    ZF_SHARED uint2 edge_cells{at}[{}];",
+            cells.count + 2
+        ))
+    };
+    bands.iter().enumerate().filter_map(one).collect()
+}
+
+/// Copies the tables there.
+fn edge_copies(bands: &[Band]) -> String {
+    let mut out = String::new();
+    for (at, cells) in bands
+        .iter()
+        .enumerate()
+        .filter_map(|(at, b)| Some((at, b.cells?)))
+    {
+        let _ = writeln!(
+            out,
+            "for (zf_u32 s = tid; s < {}u; s += 128u) {{ edge_cells{at}[s].x = zf_edges{at}[2u * s]; edge_cells{at}[s].y = zf_edges{at}[2u * s + 1u]; }}",
+            cells.count + 2
+        );
+    }
+    match out.is_empty() {
+        true => out,
+        false => out + "ZF_BARRIER();\n",
+    }
 }
 
 /// That `cell` is a bin, neither under nor over: after [`place`], or for a cell of the only axis.
@@ -547,15 +610,26 @@ fn position_text(at: usize, band: &Band, value: &str) -> String {
     } else {
         format!("t{at} = zf_max_f(t{at}, {});\n", single(-0.75))
     };
-    let top = band.bins as f64 + 0.25;
+    let top = band.positions() as f64 + 0.25;
     let ceiling = if highest < top - 0.1 {
         String::new()
     } else {
         format!("t{at} = t{at} < {0} ? t{at} : {0};\n", single(top))
     };
+    let place = match band.cells {
+        None => format!("const zf_u32 place{at} = zf_bits_f(m{at});\n"),
+        // A position that is NaN has no cell; the pair is marked.
+        Some(cells) => format!(
+            "const zf_u32 seat{at} = zf_bits_f(m{at}) - ZF_FIRST_BIN;\n\
+             const uint2 cell{at} = edge_cells{at}[seat{at} < {0}u ? seat{at} : {0}u];\n\
+             const float edge{at} = zf_of_bits_f(cell{at}.x);\n\
+             const zf_u32 place{at} = cell{at}.y + (t{at} >= edge{at} ? 1u : 0u);\n",
+            cells.count + 1
+        ),
+    };
     format!(
         "{declared}float t{at} = zf_fma_f({position}, bin_rate{at}, {});\n{floor}{ceiling}\
-         const float m{at} = t{at} + 12582912.0f;\nconst zf_u32 place{at} = zf_bits_f(m{at});\n",
+         const float m{at} = t{at} + 12582912.0f;\n{place}",
         single(-first - 0.5)
     )
 }
@@ -569,6 +643,24 @@ fn near_text(at: usize, band: &Band) -> String {
     } else {
         String::new()
     };
+    if let Some(cells) = band.cells {
+        let apart = format!("zf_abs_f(t{at} - edge{at})");
+        // Beyond half of what keeps edges from the ends of cells, a value may be in another cell
+        // than its edge.
+        return match band.root > 0.0 {
+            true => format!(
+                "!(zf_fma_f(zf_min_f({apart}, {}) - {}, root{at}, {}) > 0.0f)",
+                single(0.5 * cells.clear),
+                single(band.constant),
+                single(-band.root)
+            ),
+            false => format!(
+                "!({apart} > zf_fma_f(zf_abs_f(t{at}), {}, {})){low}",
+                single(band.slope),
+                single(band.constant)
+            ),
+        };
+    }
     let off = format!("zf_abs_f(t{at} - (m{at} - 12582912.0f))");
     if band.root > 0.0 {
         // The nearer to an edge, and the smaller the root, the sooner.
@@ -614,8 +706,8 @@ fn outermost(band: &Band) -> (f64, f64) {
     (at(band.least), at(band.most))
 }
 
-/// Declarations that [`decide`] needs. The rates are constants that compilers shall keep in
-/// registers.
+/// Declarations that [`decide`] needs, for all threads of a block. The rates are constants that
+/// compilers shall keep in registers.
 pub fn bin_rates(bands: &[Band]) -> String {
     let one = |(at, band): (usize, &Band)| {
         let rate = match band.scale {
@@ -627,7 +719,7 @@ pub fn bin_rates(bands: &[Band]) -> String {
         let rate = super::expression::literal(rate, Precision::F32);
         format!("const float bin_rate{at} = span == 0u ? 0.0f : {rate};\n")
     };
-    bands.iter().enumerate().map(one).collect()
+    bands.iter().enumerate().map(one).collect::<String>() + &edge_copies(bands)
 }
 
 /// Pairs that wait for double precision in a block: a place for one in a hundred of a panel.

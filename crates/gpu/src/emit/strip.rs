@@ -381,7 +381,12 @@ fn counters(h: &Histogram, shape: &Shape, value: &str, band: Option<Band>) -> Ep
     });
     Epilogue {
         args: ", ZF_IN(double) edges, ZF_OUT(zf_u32) low, ZF_OUT(zf_u32) high".into(),
-        own: format!("{} ZF_SHARED zf_u32 bins[{}];", waiting(), cells + 1),
+        own: format!(
+            "{} ZF_SHARED zf_u32 bins[{}];{}",
+            waiting(),
+            cells + 1,
+            band.map_or_else(String::new, |b| folds::edge_tables(&[b]))
+        ),
         state: format!(
             "{NONE_WAITS}for (zf_u32 s = tid; s < {cells}u; s += 128u) bins[s] = 0u;\n    {state}"
         ),

@@ -4,6 +4,7 @@
 #define ZF_SLOW_FN static __device__ __noinline__
 #define ZF_IN(type) const type* __restrict__
 #define ZF_OUT(type) type* __restrict__
+#define ZF_CONSTANT __device__ const
 #define ZF_GLOBAL
 #define ZF_SHARED __shared__ __align__(16)
 // Shared memory beyond what a kernel has without asking: the launch says how much.

@@ -6,6 +6,7 @@
 #define ZF_SLOW_FN static
 #define ZF_IN(type) __global const type* restrict
 #define ZF_OUT(type) __global type* restrict
+#define ZF_CONSTANT __constant
 #define ZF_GLOBAL __global
 #define ZF_SHARED __local
 #define ZF_DYNAMIC(type, name, count) ZF_SHARED type name[count]

@@ -4,9 +4,16 @@
 //! ```text
 //! even edges             position = (value − first edge) · bins per unit
 //! logarithmic edges      position = (log₂ value − log₂ first edge) · bins per octave
+//! other edges            position in a grid of cells, of which each has one edge at most:
+//!                        bins below the cell, and one more from the edge of the cell on
+//!
+//!     edges     |   |  |      |              |
+//!     cells  └────┴────┴────┴────┴────┴────┴────┘
 //! ```
 //!
-//! The bin is the whole number below the position, so no edge is read. A position errs by
+//! The bin of even and logarithmic edges is the whole number below the position, so no edge is read.
+//! Cells are even or logarithmic, and as many as keep edges away from their ends: a value that is
+//! near an edge is in its cell then. A position errs by
 //!
 //! * a part relative to the position: roundings, and the relative error of the value;
 //! * a constant part: the absolute error of the value, and roundings relative to the first edge;
@@ -15,7 +22,7 @@
 //! The last part is large near zero alone, where pairs are left to double precision.
 
 use super::bound::{Bound, U};
-use zipfold_core::fold::Axis;
+use zipfold_core::fold::{Axis, Histogram};
 
 /// The error of a binary logarithm of single precision: relative, or absolute where it is below 1.
 /// The unit for special functions errs by 2⁻²² (CUDA C++ Programming Guide, `lg2.approx`), OpenCL
@@ -31,7 +38,12 @@ const TRUSTED: f64 = 0.01;
 /// The most of all pairs that may be left to double precision.
 const LEFT: f64 = 0.2;
 
-/// How the edges of an axis are spaced.
+/// The most cells of a grid: eight bytes of shared memory each.
+const MOST_CELLS: usize = 1024;
+/// The distance of edges from ends of cells, in cells, beyond which no other grid is looked for.
+const CLEAR: f64 = 0.05;
+
+/// How positions are counted on an axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scale {
     /// Bins of equal width.
@@ -79,6 +91,96 @@ impl Scale {
     }
 }
 
+/// Cells of an axis whose edges are spaced in another way.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cells {
+    /// How many there are: the first edge is in the middle of the first one, the last edge in the
+    /// middle of the last one.
+    pub count: usize,
+    /// How far edges are from the ends of cells, in cells.
+    pub clear: f64,
+}
+
+impl Cells {
+    /// Returns cells for `axis` and how positions among them are counted: even ones, or logarithmic
+    /// ones where these are too many. None where both are too many.
+    fn of_axis(axis: &Axis) -> Option<(Scale, Cells)> {
+        let even = Cells::of_places(&axis.edges);
+        let even = even.map(|(lo, rate, cells)| (Scale::Even { lo, rate }, cells));
+        even.or_else(|| {
+            let positive = axis.edges[0] > 0.0;
+            let logs: Vec<f64> = axis.edges.iter().map(|e| e.log2()).collect();
+            let (lo, rate, cells) = Cells::of_places(&logs).filter(|_| positive)?;
+            Some((Scale::Logarithmic { lo, rate }, cells))
+        })
+    }
+    /// Returns where cells for edges at `places` begin, and how many there are a unit.
+    fn of_places(places: &[f64]) -> Option<(f64, f64, Cells)> {
+        let (lo, hi) = (*places.first()?, *places.last()?);
+        let gaps = places.windows(2).map(|two| two[1] - two[0]);
+        let least = (hi - lo) / gaps.fold(f64::INFINITY, f64::min);
+        // More than the width of all over the least gap, so that no cell has two edges.
+        if !(hi - lo).is_finite() || !(least < MOST_CELLS as f64 - 2.0) {
+            return None;
+        }
+        let mut best: Option<(f64, f64, Cells)> = None;
+        for count in least as usize + 2..=MOST_CELLS {
+            let rate = (count - 1) as f64 / (hi - lo);
+            let clear = |place: &f64| {
+                let at = (place - lo) * rate + 0.5;
+                (at - at.round()).abs()
+            };
+            let clear = places.iter().map(clear).fold(0.5, f64::min);
+            if best.is_none_or(|(_, _, cells)| cells.clear < clear) {
+                best = Some((lo - 0.5 / rate, rate, Cells { count, clear }));
+            }
+            if clear >= CLEAR {
+                break;
+            }
+        }
+        best.filter(|(lo, rate, _)| lo.is_finite() && rate.is_finite())
+    }
+    /// Returns for every cell of `axis`, for what is below the first one and for what is above the
+    /// last one, the position of its edge (infinite without one) and the bins below it, under
+    /// counted as one. None where edges need no cells.
+    pub fn table(axis: &Axis) -> Option<Vec<(f64, usize)>> {
+        if Scale::of_axis(axis).is_some() {
+            return None;
+        }
+        let (scale, cells) = Cells::of_axis(axis)?;
+        let place = |edge: &f64| match scale {
+            Scale::Even { lo, rate } => (edge - lo) * rate,
+            Scale::Logarithmic { lo, rate } => (edge.log2() - lo) * rate,
+        };
+        let places: Vec<f64> = axis.edges.iter().map(place).collect();
+        let mut below = 0;
+        let entry = |at: usize| {
+            // Entry 0 is what is below all cells.
+            let first = at as f64 - 1.0;
+            let own = places
+                .get(below)
+                .filter(|p| (first..first + 1.0).contains(*p));
+            let out = (own.copied().unwrap_or(f64::INFINITY), below);
+            below += usize::from(own.is_some());
+            out
+        };
+        Some((0..cells.count + 2).map(entry).collect())
+    }
+    /// Returns the bytes of shared memory that the tables of the axes of `h` take.
+    pub fn bytes(h: &Histogram) -> usize {
+        let one = |axis: &Axis| match Scale::of_axis(axis) {
+            Some(_) => 0,
+            None => Cells::of_axis(axis).map_or(0, |(_, cells)| 8 * (cells.count + 2)),
+        };
+        h.axes.iter().map(one).sum()
+    }
+}
+
+/// Returns whether single precision can decide the bins of `axis`.
+pub fn decides(axis: &Axis) -> bool {
+    Scale::of_axis(axis).is_some() || Cells::of_axis(axis).is_some()
+}
+
 /// Returns the first of `edges` and how many there are a unit, if they are evenly spaced.
 fn evenly(edges: impl ExactSizeIterator<Item = f64> + Clone) -> Option<(f64, f64)> {
     let n = edges.len() - 1;
@@ -94,10 +196,12 @@ fn evenly(edges: impl ExactSizeIterator<Item = f64> + Clone) -> Option<(f64, f64
 /// double precision.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Band {
-    /// How edges are spaced.
+    /// How positions are counted.
     pub scale: Scale,
     /// Bins of the axis.
     pub bins: usize,
+    /// The cells among which positions are counted, where these are not bins.
+    pub cells: Option<Cells>,
     /// The value is the square of what is binned.
     pub squared: bool,
     /// The part of a position's error that grows with the position.
@@ -121,22 +225,28 @@ impl Band {
     /// Returns how single precision decides the bins of `axis`, whose values err as `bound` says;
     /// none where edges are spaced in no known way, or are too close to values near zero.
     pub fn of_axis(axis: &Axis, bound: &Bound, fast: bool) -> Option<Self> {
-        let scale = Scale::of_axis(axis)?;
+        let (scale, cells) = match Scale::of_axis(axis) {
+            Some(scale) => (scale, None),
+            None => Cells::of_axis(axis).map(|(scale, cells)| (scale, Some(cells)))?,
+        };
         let bins = axis.bins();
+        let positions = cells.map_or(bins, |cells| cells.count);
         let errors = Errors::new(axis, bound, scale)?;
         let first = scale.first();
         // A position is computed one half lower by one rounding of a product and a difference, and
-        // its rate and first edge are rounded: relative to the position or to the first edge.
-        let slope = 1.01 * (errors.slope + 5.0 * U);
+        // its rate and first edge are rounded: relative to the position or to the first edge. So is
+        // the position of the edge of a cell.
+        let slope = 1.01 * (errors.slope + 6.0 * U);
         let constant = (errors.constant + (first.abs() + 1.0) * (slope + 4.0 * U)) * 1.01 + 1e-6;
         // Where the root is looked at, the position is not.
         let (slope, constant) = match errors.root > 0.0 {
-            true => (0.0, constant + slope * (bins as f64 + 1.0)),
+            true => (0.0, constant + slope * (positions as f64 + 1.0)),
             false => (slope, constant),
         };
         Some(Band {
             scale,
             bins,
+            cells,
             squared: axis.squared,
             slope,
             constant,
@@ -153,9 +263,16 @@ impl Band {
     /// With wider bands too many pairs are computed twice, and a sweep in double precision is
     /// faster.
     pub fn pays(&self) -> bool {
-        let bins = self.bins as f64;
-        // Of pairs that are spread evenly over the bins, and near both ends of each.
-        let near = 2.0 * (self.constant + 0.5 * self.slope * bins);
+        let bins = self.positions() as f64;
+        // Of pairs that are spread evenly over the bins, and near both ends of each; not every cell
+        // has an edge.
+        let edges = self.bins as f64 / bins;
+        let near = 2.0 * edges * (self.constant + 0.5 * self.slope * bins);
+        // A value near an edge must be in its cell.
+        let apart = self.cells.is_none_or(|cells| {
+            let error = self.constant + self.slope * (bins + 1.0);
+            error < 0.5 * cells.clear
+        });
         // Values are taken to be spread evenly, too, where bins are not.
         let below = match self.scale {
             _ if self.sure == 0.0 => 0.0,
@@ -168,7 +285,11 @@ impl Band {
             Scale::Even { rate, .. } => 6.0 * self.root * rate / bins,
             Scale::Logarithmic { .. } => 0.0,
         };
-        self.bins < MOST_BINS && near + below + roots < LEFT
+        apart && self.bins < MOST_BINS && near + below + roots < LEFT
+    }
+    /// Returns how many positions there are from the first edge or cell on: bins, or cells.
+    pub fn positions(&self) -> usize {
+        self.cells.map_or(self.bins, |cells| cells.count)
     }
 }
 
@@ -240,4 +361,58 @@ fn logarithms(bound: &Bound, axis: &Axis, [lo, rate]: [f64; 2]) -> Option<Errors
         sure: if trusted > ends[0] { sure } else { 0.0 },
         root: 0.0,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use zipfold_core::Random;
+    use zipfold_core::fold::Closed;
+
+    fn axis(edges: Vec<f64>) -> Axis {
+        Axis::new(0, edges, false, Closed::HalfOpen)
+    }
+
+    /// A position far from edges is in the bin that the table says, and edges are away from the ends
+    /// of cells.
+    #[test]
+    fn tables_have_the_bin_of_every_position() {
+        let mut random = Random::new(4);
+        for kind in 0..200 {
+            let bins = 2 + kind % 60;
+            let mut edges: Vec<f64> = (0..=bins).map(|_| random.unit() * 100.0 - 30.0).collect();
+            if kind % 3 == 0 {
+                edges.iter_mut().for_each(|e| *e = 2f64.powf(*e / 10.0));
+            }
+            edges.sort_by(f64::total_cmp);
+            let axis = axis(edges.clone());
+            let Some((scale, cells)) = Cells::of_axis(&axis) else {
+                continue;
+            };
+            let table = Cells::table(&axis).unwrap();
+            assert_eq!(table.len(), cells.count + 2);
+            for _ in 0..500 {
+                let at = random.unit() * (cells.count as f64 + 2.0) - 1.0;
+                let value = match scale {
+                    Scale::Even { lo, rate } => lo + at / rate,
+                    Scale::Logarithmic { lo, rate } => (lo + at / rate).exp2(),
+                };
+                let (edge, below) = table[(at + 1.0).floor() as usize];
+                if (at - edge).abs() < 1e-9 {
+                    continue;
+                }
+                let got = below + usize::from(at >= edge);
+                let wanted = edges.iter().filter(|e| **e <= value).count();
+                assert_eq!(got, wanted, "{value} among {edges:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn edges_that_are_too_close_have_no_cells() {
+        assert!(!decides(&axis(vec![-1.0, 0.0, 1e-6, 1.0])));
+        assert!(!decides(&axis(vec![0.0, 1e-9, 1.0])));
+        assert!(decides(&axis(vec![1e-9, 2e-9, 1.0])));
+        assert!(decides(&axis(vec![0.0, 0.1, 1.0])));
+    }
 }

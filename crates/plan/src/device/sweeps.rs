@@ -6,7 +6,7 @@
 //! bounded and small against what it decides), the sweep runs in single precision and only marks
 //! candidates, which double precision checks. Otherwise it runs in double precision.
 
-use super::bins::{Band, Scale};
+use super::bins::{self, Band, Cells};
 use super::facts::{Common, Runtime};
 use super::fixed::BinSums;
 use super::loads::load_width;
@@ -379,7 +379,8 @@ impl Shape {
                 } else {
                     SHARED_MEMORY
                 };
-                let room = |bytes: usize| bytes.saturating_sub(taken + WAITING);
+                let tables = if shape.filter { Cells::bytes(h) } else { 0 };
+                let room = |bytes: usize| bytes.saturating_sub(taken + WAITING + tables);
                 copies(words, runtime, overrides, [SHARED_MEMORY, most].map(room))
             })
         } else {
@@ -688,7 +689,7 @@ pub fn filtered(job: &Job) -> Option<(usize, bool)> {
         Swept::Reduce(f) if f.op == ReduceOp::Count => Some((f.root, true)),
         Swept::Nearest(f) => Some((f.root, false)),
         // A mean takes every value in double precision.
-        Swept::Histogram(h) if !h.mean && h.axes.iter().all(|a| Scale::of_axis(a).is_some()) => {
+        Swept::Histogram(h) if !h.mean && h.axes.iter().all(bins::decides) => {
             Some((h.axes[0].root, false))
         }
         Swept::Join(f) if f.value.is_none() => Some((f.root, true)),

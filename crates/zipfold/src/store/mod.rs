@@ -319,18 +319,28 @@ fn plan_shares(
     let problem = crate::ranges::with_ranges(problem, data, options)?.into_owned();
     let explained = Query::new(&problem, data, options).explain()?;
     let (job, plan) = (&explained.job, explained.plan);
+    let shares_of = |plan: &Plan| {
+        let most = shares::most(job, plan).clamp(1, MOST);
+        match planning.shares {
+            Some(shares) if (1..=most).contains(&shares) => Ok(shares),
+            Some(shares) => Err(too_many(shares, most)),
+            None => Ok(enough(job, plan, options).clamp(1, most)),
+        }
+    };
+    let (mut shares, mut squares) = (shares_of(&plan)?, None);
+    let by_bounds = squares::plan_by_bounds(job, &plan, options)?;
+    if let Some(plan) = &by_bounds {
+        let fewer = shares_of(plan)?;
+        let part = options.budget.limit() / OF_MEMORY;
+        let question = (&problem, data);
+        squares = SquaresOfStore::find(question, (job, plan), (fewer, part), options)?;
+        shares = if squares.is_some() { fewer } else { shares };
+    }
+    let plan = by_bounds.filter(|_| squares.is_some()).unwrap_or(plan);
     for text in &plan.warnings {
         options.warnings.add(text.clone());
     }
-    let most = shares::most(job, &plan).clamp(1, MOST);
-    let shares = match planning.shares {
-        Some(shares) if (1..=most).contains(&shares) => shares,
-        Some(shares) => return Err(too_many(shares, most)),
-        None => enough(job, &plan, options).clamp(1, most),
-    };
     let shape = shares::shape(job, &plan, shares);
-    let room = options.budget.limit() / OF_MEMORY;
-    let squares = SquaresOfStore::find((&problem, data), (job, &plan), (shares, room))?;
     let of_store = squares.as_ref().map(|found| &found.squares);
     let counts = of_store.map(SquaresOfStore::counts);
     // Unless the number is given, no share is without a band.

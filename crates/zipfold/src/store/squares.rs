@@ -30,7 +30,7 @@ use zipfold_core::problem::NanPolicy;
 use zipfold_core::{Blame, Budget, Data, Domain, Error, Job, Problem, Reservation, Result, Space};
 use zipfold_cpu::pairs::prune::RowsByPlace;
 use zipfold_plan::squares::{PieceKind, SquareBand, SquareCounts, Squares, is_by_row, serve};
-use zipfold_plan::{Overrides, Plan, choose};
+use zipfold_plan::{Machine, Overrides, Plan, choose, sorted_bytes};
 
 /// The file with the squares.
 const NAME: &str = "squares";
@@ -82,18 +82,23 @@ impl FoundSquares {
 
 impl SquaresOfStore {
     /// The squares of `job` for `shares` shares, where bounds settle most of its pairs by squares.
-    /// The rows of a band take at most a part of the memory, where ranges can be small enough.
+    /// The rows of a band take at most `part` bytes, where ranges can be small enough.
     ///
     /// # Errors
     /// `Resource` when the system refuses threads.
     pub(super) fn find(
         (problem, data): (&Problem, &Data),
         (job, plan): (&Job, &Plan),
-        (shares, room): (usize, u64),
+        (shares, part): (usize, u64),
+        options: &Options<'_>,
     ) -> Result<Option<FoundSquares>> {
-        if shares < 2 || !plan.prune.is_on() || !serve(job) {
+        if shares < 2 {
             return Ok(None);
         }
+        let bytes = sorted_bytes(job);
+        let Ok(_room) = options.budget.reserve(bytes, "the sorted rows of squares") else {
+            return Ok(None);
+        };
         let rows = job.space.n.max(job.space.m);
         let most = (rows / ROWS).clamp(1, MOST);
         let fine = match job.folds.iter().any(is_by_row) {
@@ -115,7 +120,7 @@ impl SquaresOfStore {
         let mut ranges = wanted;
         let mut found = search(ranges);
         while let Some((squares, _)) = &found
-            && largest(squares).saturating_mul(rows::COPIES) > room
+            && largest(squares).saturating_mul(rows::COPIES) > part
             && ranges < most
         {
             ranges = ranges.saturating_mul(2).min(most);
@@ -204,6 +209,30 @@ impl Key {
             ..Key::of_plan(&frame, &plan, 1)
         })
     }
+}
+
+/// The plan of `job` by bounds, if these settle pairs and its shares may be squares. A run of the
+/// whole may have no memory for bounds that a share has.
+///
+/// # Errors
+/// Those of planning.
+pub(super) fn plan_by_bounds(
+    job: &Job,
+    plan: &Plan,
+    options: &Options<'_>,
+) -> Result<Option<Plan>> {
+    if !serve(job) {
+        return Ok(None);
+    }
+    if plan.prune.is_on() || options.overrides.prune.is_some() {
+        return Ok(plan.prune.is_on().then(|| plan.clone()));
+    }
+    let machine = Machine {
+        memory: u64::MAX / 16,
+        ..zipfold_cpu::detect(options.threads, options.budget.limit())
+    };
+    let ample = choose(job, &machine, &options.overrides)?;
+    Ok(ample.prune.is_on().then_some(ample))
 }
 
 /// A share on its way.
