@@ -135,6 +135,11 @@ fn plan_json(manifest: &Manifest, a: &PlanShares, script: Option<&str>) -> serde
 
 fn planned(manifest: &Manifest, a: &PlanShares) -> Vec<String> {
     let (store, predicted) = (&a.store, &manifest.predicted);
+    // Shares of squares read their rows; others all inputs, once for each worker.
+    let reader = match manifest.squares {
+        Some(_) => "the largest share",
+        None => "each worker",
+    };
     let mut lines = vec![
         format!(
             "store {store}: {} shares, {}; {} pairs",
@@ -143,7 +148,7 @@ fn planned(manifest: &Manifest, a: &PlanShares) -> Vec<String> {
             figures::grouped(predicted.pairs)
         ),
         format!(
-            "predicted: {} of work, {} for a share, on {} threads; each worker reads {}, all parts have {}",
+            "predicted: {} of work, {} for a share, on {} threads; {reader} reads {}, all parts have {}",
             duration(predicted.seconds),
             duration(predicted.share_seconds),
             predicted.threads,

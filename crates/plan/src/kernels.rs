@@ -5,7 +5,7 @@
 //! so that predictions scale with the number of units and the clock of a device. The constants are
 //! rates of one NVIDIA H200, measured in `bench/records`.
 
-use crate::device::bins::Scale;
+use crate::device::bins::{Cells, Scale};
 use crate::device::fixed::{BinSums, Fixed};
 use crate::device::images::shifts;
 use crate::device::matrix::{Matrix, MatrixKernel};
@@ -287,7 +287,7 @@ fn fold_operations(fold: &Fold, work: &device::DeviceWork, widest: usize) -> f64
         }
         Swept::Histogram(h) if is(|s| s.fast_bins) => 10.0 * h.axes.len() as f64,
         Swept::Histogram(h) => {
-            let few = few_blocks(h);
+            let few = few_blocks(h) + look_ups(h);
             16.5 * h.axes.len() as f64 + few + sum_operations(h)
         }
         // Two passes.
@@ -321,6 +321,18 @@ fn search_operations(h: &Histogram) -> f64 {
         None => 24.0 * (axis.bins() as f64).log2().max(1.0),
     };
     h.axes.iter().map(one).sum()
+}
+
+/// Operations of a pair for the cells of uneven edges: lanes that look up many different cells wait
+/// for each other.
+fn look_ups(h: &Histogram) -> f64 {
+    let axes = h
+        .axes
+        .iter()
+        .filter(|a| Scale::of_axis(a).is_none())
+        .count() as f64;
+    let cells = Cells::bytes(h) as f64 / 8.0 / axes.max(1.0);
+    axes * (6.0 + 2.6 * (cells / 128.0).log2().max(0.0))
 }
 
 /// Operations of a pair for its terms of sums by bin: splitting them, and an atomic a word.

@@ -32,7 +32,9 @@ fn with_engine<R>(
     };
     let device = open(runtime, find(runtime, which)?[0].index)?;
     let pairs = set.split(',').filter_map(|c| c.split_once('='));
-    let overrides = Overrides::read([("device.tile", (1usize << 20).to_string().as_str())])?
+    // Tiles as they are: what bounds leave has no rate by pairs.
+    let tile = (1usize << 20).to_string();
+    let overrides = Overrides::read([("device.tile", tile.as_str()), ("prune", "off")])?
         .and(&Overrides::read(pairs)?);
     let rows = data_facts(&job, std::slice::from_ref(&device.facts), &overrides);
     let plan = plan_for(

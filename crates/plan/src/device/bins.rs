@@ -39,7 +39,9 @@ const TRUSTED: f64 = 0.01;
 const LEFT: f64 = 0.2;
 
 /// The most cells of a grid: eight bytes of shared memory each.
-const MOST_CELLS: usize = 1024;
+const MOST_CELLS: usize = 2048;
+/// More cells than are needed are tried up to twice as many and this many.
+const MORE_CELLS: usize = 64;
 /// The distance of edges from ends of cells, in cells, beyond which no other grid is looked for.
 const CLEAR: f64 = 0.05;
 
@@ -123,8 +125,10 @@ impl Cells {
         if !(hi - lo).is_finite() || !(least < MOST_CELLS as f64 - 2.0) {
             return None;
         }
+        let fewest = least as usize + 2;
+        let most = MOST_CELLS.min(2 * fewest + MORE_CELLS);
         let mut best: Option<(f64, f64, Cells)> = None;
-        for count in least as usize + 2..=MOST_CELLS {
+        for count in fewest..=most {
             let rate = (count - 1) as f64 / (hi - lo);
             let clear = |place: &f64| {
                 let at = (place - lo) * rate + 0.5;
