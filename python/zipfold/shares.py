@@ -215,7 +215,7 @@ def submit(
     ----------
     question : Pairs or path
         Rows of arrays are sent once, through the store: at most 256 MiB. Larger ones belong into files: a path is that of
-        a problem file (TOML or JSON), whose inputs every worker reads itself. Paths of inputs are those of this process,
+        a problem file (TOML or JSON), whose inputs workers read themselves. Paths of inputs are those of this process,
         and must be the same for all workers.
     executor
         Any executor of :mod:`concurrent.futures` (pools of processes, ``mpi4py.futures.MPIPoolExecutor``), a Dask

@@ -304,6 +304,15 @@ impl Table {
             ..self
         }
     }
+    /// Returns the table without what its numbers of text stand for.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn without_words(self) -> Self {
+        Table {
+            words: None,
+            ..self
+        }
+    }
     /// Returns what the numbers of text stand for, if that is known.
     #[doc(hidden)]
     pub fn words(&self) -> Option<&Words> {

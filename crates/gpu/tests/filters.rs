@@ -258,6 +258,41 @@ fn grids_of_uneven_edges_are_those_of_the_oracle() {
     }
 }
 
+/// Tables of two thousand cells next to the slices of wide rows and next to many counters.
+#[test]
+#[ignore = "needs opencl"]
+fn fine_cells_fit_next_to_rows_and_counters() {
+    let fine = "{ edges = [0.0, 0.0005, 0.4, 1.0, 9.0] }".replace("9.0", "1.01");
+    let steps: Vec<String> = (1..60)
+        .map(|at| format!("{:?}", f64::from(at) / 100.0))
+        .collect();
+    let many = format!("{{ edges = [0.0, 0.0005, {}, 1.0] }}", steps.join(", "));
+    let other = "{ bins = 125, range = [0.0, 1.0], value = \"abs(x[0] - y[0])\" }";
+    for (axes, d, scale) in [
+        (fine.clone(), 40, 0.1),
+        (fine.clone(), 3, 0.5),
+        (format!("{many}, {other}"), 3, 0.5),
+        (
+            format!(
+                "{fine}, {}",
+                fine.replace(" }", ", value = \"abs(x[0] - y[0])\" }")
+            ),
+            3,
+            0.5,
+        ),
+    ] {
+        let text = format!(
+            "pair = {{ formula = \"euclidean(x, y)\" }}\nfolds = [{{ kind = \"histogram\", axes = [{axes}] }}]"
+        );
+        let mut random = Random::new(6);
+        let items: Vec<f32> = (0..300 * d)
+            .map(|_| (random.unit() * scale) as f32)
+            .collect();
+        let job = job(&text, Table::f32(300, d, items).unwrap());
+        assert_eq!(odd(&job, &[], 0.0), None, "{axes} {d}");
+    }
+}
+
 /// A cut-off leaves the same pairs to every fold, also where distances are equal to it, and tells
 /// how many pairs are beyond it.
 #[test]

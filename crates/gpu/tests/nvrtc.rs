@@ -21,11 +21,12 @@ const PAIRS: [(&str, usize); 11] = [
     ("chebyshev(x, y)", 512),
     ("cityblock(x, y)", 1100),
 ];
-const FOLDS: [&str; 10] = [
+const FOLDS: [&str; 11] = [
     r#"{ kind = "matrix" }"#,
     r#"{ kind = "histogram", axes = [{ bins = 300, range = [0.0, 13.0] }] }"#,
     r#"{ kind = "histogram", axes = [{ bins = 1000000, range = [0.0, 13.0] }] }"#,
     r#"{ kind = "histogram", axes = [{ edges = [0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 13.0] }] }"#,
+    r#"{ kind = "histogram", axes = [{ edges = [0.0, 0.005, 4.0, 10.0, 13.0] }] }"#,
     r#"{ kind = "nearest", k = 10 }"#,
     r#"{ kind = "nearest", k = 1000 }"#,
     r#"{ kind = "join", where = "sum((x - y)^2) < 1" }"#,

@@ -6,6 +6,7 @@
 //! is a pure function of the question; each leaf says why in words, which `explain` prints. The
 //! figures behind it are measurements in `bench/records`.
 
+use crate::device::bins::Cells;
 use crate::swept::Swept;
 use crate::tiles::SPAN;
 use zipfold_core::fold::rows::ReduceAxis;
@@ -71,8 +72,8 @@ pub fn is_wide(job: &Job) -> bool {
     width(job, 0).max(width(job, 1)) > if predicate { TRUTHS - 1 } else { HELD }
 }
 
-/// Cells of a histogram up to which its counters fit the shared memory that the slices of a tile
-/// leave.
+/// Counters of a histogram, and words of the tables of its edges, up to which they fit the shared
+/// memory that the slices of a tile leave.
 const BESIDE: usize = 3000;
 /// Components up to which sums of a tile stay in single precision.
 const LONGEST: usize = 1024;
@@ -91,7 +92,8 @@ pub fn tiles(job: &Job) -> bool {
         Some(Swept::Join(f)) => f.value.is_none(),
         // Sums of weights and values are added where the rows of a pair are known.
         Some(Swept::Histogram(h)) => {
-            h.axes.len() == 1 && h.cells() <= BESIDE && h.weights.is_none() && !h.mean
+            let words = h.cells() + Cells::bytes(h) / 4;
+            h.axes.len() == 1 && words <= BESIDE && h.weights.is_none() && !h.mean
         }
         Some(Swept::Extremes(_)) | None => false,
     }

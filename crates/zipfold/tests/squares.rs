@@ -261,21 +261,33 @@ fn a_value_that_is_none_is_named_by_its_rows() {
 /// was not.
 #[test]
 fn a_share_goes_on_from_its_checkpoint() {
+    let problem_of = |about: String| problem(&about);
+    let short = problem_of(format!(r#""folds": [{SHORT}, {NEAR}]"#));
+    goes_on("short", &short, 4000);
+    let nearest = r#"{"kind": "nearest", "k": 4}"#;
+    let near = problem_of(format!(r#""domain": "ordered", "folds": [{nearest}]"#));
+    goes_on("nearest", &near, 4000);
+}
+
+/// A worker that is stopped at every third look ends in about as many goes as there are looks.
+fn goes_on(name: &str, problem: &Problem, n: usize) {
     let data = Data {
-        x: rows(7, 4000),
+        x: rows(7, n),
         y: None,
-        weights: vec![None],
+        weights: vec![None; problem.folds.len()],
     };
-    let problem = problem(&format!(r#""folds": [{SHORT}, {NEAR}]"#));
     let parts = |root: &Path| {
         let part = |at| std::fs::read(root.join(format!("parts/00000{at}"))).unwrap();
         (1..=2).map(part).collect::<Vec<_>>()
     };
-    let (root, stopped_root) = (folder("whole"), folder("stopped"));
-    let (store, _) = planned(&root, (&problem, &data), 2).unwrap();
+    let (root, stopped_root) = (
+        folder(&format!("whole-{name}")),
+        folder(&format!("stopped-{name}")),
+    );
+    let (store, _) = planned(&root, (problem, &data), 2).unwrap();
     let loaded = store.load(&options().budget).unwrap();
     work(&store, &loaded, &options()).unwrap();
-    let (stopped, _) = planned(&stopped_root, (&problem, &data), 2).unwrap();
+    let (stopped, _) = planned(&stopped_root, (problem, &data), 2).unwrap();
     let loaded = stopped.load(&options().budget).unwrap();
     let mut stops = 0;
     loop {
@@ -411,8 +423,7 @@ fn a_share_reads_its_own_rows() {
             }
             !done
         };
-        // The first file also tells what columns there are.
-        missed += files[1..].iter().filter(|file| needed(file)).count();
+        missed += files.iter().filter(|file| needed(file)).count();
         work_on(&store, &loaded, share);
     }
     assert!(
@@ -458,6 +469,77 @@ fn questions_of_whole_tables_have_the_bits_of_one_run() {
         let pair = format!(r#""pair": {{"metric": "{metric}"}}, "folds": [{near}]"#);
         same(metric, (&problem(&pair), &data), 5);
     }
+}
+
+/// Rows of single precision, with attributes that the formula reads, and words.
+#[test]
+fn attributes_and_words_go_with_their_rows() {
+    let x = Table::f32(
+        2600,
+        3,
+        numbers(51, 2600 * 3, 100.0)
+            .iter()
+            .map(|v| *v as f32)
+            .collect(),
+    );
+    let names = |all: &[&str]| all.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let kinds: Vec<f64> = numbers(52, 2600 * 2, 3.0)
+        .iter()
+        .map(|v| v.floor())
+        .collect();
+    let kinds = Table::f64(2600, 2, kinds).unwrap();
+    let kinds = kinds.with_names(names(&["kind", "mass"])).unwrap();
+    let x = x.unwrap().with_names(names(&["a", "b", "c"])).unwrap();
+    let data = Data {
+        x: x.with_attributes(kinds).unwrap(),
+        y: None,
+        weights: vec![None],
+    };
+    let fold = r#"{"kind": "join", "where": "norm(x - y) < 4 and x.kind == y.kind", "value": "x.mass * y.mass"}"#;
+    let pair = r#""pair": {"formula": "norm(x - y)"}"#;
+    let question = problem(&format!(r#"{pair}, "folds": [{fold}]"#));
+    same("attributes", (&question, &data), 5);
+    let question = problem(&format!(r#"{pair}, "folds": [{SHORT}]"#));
+    same("single", (&question, &data), 5);
+}
+
+/// Rows of another question are refused, also in a file of the same size.
+#[test]
+fn rows_of_another_plan_are_refused() {
+    let question = problem(&format!(r#""folds": [{SHORT}]"#));
+    let roots = [folder("one-plan"), folder("other-plan")];
+    let plan = |at: usize| {
+        let data = Data {
+            x: rows(61 + at as u64, 3000),
+            y: None,
+            weights: vec![None],
+        };
+        planned(&roots[at], (&question, &data), 2).unwrap().0
+    };
+    let (store, _) = (plan(0), plan(1));
+    let loaded = store.load_to_work(&options().budget).unwrap();
+    let works = || {
+        let worked = store.work(&loaded, None, (&Habits::default(), wording), &options());
+        worked.unwrap().failed
+    };
+    let name = "rows/x000001";
+    let own = std::fs::read(roots[0].join(name)).unwrap();
+    for other in [roots[1].join(name), roots[0].join("rows/x000002")] {
+        std::fs::copy(other, roots[0].join(name)).unwrap();
+        let failed = works();
+        assert!(!failed.is_empty());
+        assert!(
+            failed.iter().all(|(_, e)| e.contains("another")),
+            "{failed:?}"
+        );
+    }
+    std::fs::write(roots[0].join(name), own).unwrap();
+    for share in 1..=2 {
+        work_on(&store, &loaded, share);
+    }
+    roots
+        .iter()
+        .for_each(|root| std::fs::remove_dir_all(root).unwrap());
 }
 
 /// Rows that were changed or lost fail their share by name, and no other.
@@ -516,8 +598,18 @@ fn little_memory_leaves_the_squares() {
     }
     let (root, options) = (folder("little-memory"), with(bytes));
     let planning = ShareCount { shares: Some(4) };
-    let (_, manifest) = Store::plan_sent(&root, (&question, &data), planning, &options).unwrap();
+    let (store, manifest) =
+        Store::plan_sent(&root, (&question, &data), planning, &options).unwrap();
     assert!(manifest.squares.is_some(), "{bytes} bytes");
     assert!(options.warnings.all().is_empty());
+    let loaded = store.load_to_work(&options.budget).unwrap();
+    assert_eq!(work(&store, &loaded, &options).unwrap().len(), 4);
+    let ample = with(1 << 30);
+    let loaded = store.load(&ample.budget).unwrap();
+    let merged = store.merge(&loaded, (&Target::Memory, false), &ample);
+    let merged = merged.unwrap().0.outcome;
+    let whole = Query::new(&question, &data, &ample).run().unwrap();
+    let [got, wanted] = [&merged, &whole.outcome].map(|o| told(&o.outputs, &o.tally));
+    assert!(got == wanted, "{got}\n{wanted}");
     std::fs::remove_dir_all(root).unwrap();
 }

@@ -360,7 +360,8 @@ pub fn histogram(
 /// The bytes of counters that the launch of a kernel requests: more than any block has without.
 pub fn dynamic(f: &Histogram, shape: &Shape) -> Option<usize> {
     let bytes = (f.cells() + 1) * shape.copies * 4;
-    (shape.tiled.is_none() && bytes > SHARED + 4).then_some(bytes)
+    let tables = if shape.filter { Cells::bytes(f) } else { 0 };
+    (shape.tiled.is_none() && bytes + tables > SHARED + 4).then_some(bytes)
 }
 
 /// Adds what counts by single precision needs to the texts of a histogram. It leaves in `absorb` the

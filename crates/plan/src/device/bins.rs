@@ -40,6 +40,8 @@ const LEFT: f64 = 0.2;
 
 /// The most cells of a grid: eight bytes of shared memory each.
 const MOST_CELLS: usize = 2048;
+/// The most bytes of all tables of a histogram.
+const MOST_TABLES: usize = 24 << 10;
 /// More cells than are needed are tried up to twice as many and this many.
 const MORE_CELLS: usize = 64;
 /// The distance of edges from ends of cells, in cells, beyond which no other grid is looked for.
@@ -180,9 +182,11 @@ impl Cells {
     }
 }
 
-/// Returns whether single precision can decide the bins of `axis`.
-pub fn decides(axis: &Axis) -> bool {
-    Scale::of_axis(axis).is_some() || Cells::of_axis(axis).is_some()
+/// Returns whether single precision can decide the bins of `h`: every axis has positions, and the
+/// tables of its cells leave shared memory for rows.
+pub fn decides(h: &Histogram) -> bool {
+    let counted = |axis: &Axis| Scale::of_axis(axis).is_some() || Cells::of_axis(axis).is_some();
+    h.axes.iter().all(counted) && Cells::bytes(h) <= MOST_TABLES
 }
 
 /// Returns the first of `edges` and how many there are a unit, if they are evenly spaced.
@@ -414,9 +418,17 @@ mod tests {
 
     #[test]
     fn edges_that_are_too_close_have_no_cells() {
-        assert!(!decides(&axis(vec![-1.0, 0.0, 1e-6, 1.0])));
-        assert!(!decides(&axis(vec![0.0, 1e-9, 1.0])));
-        assert!(decides(&axis(vec![1e-9, 2e-9, 1.0])));
-        assert!(decides(&axis(vec![0.0, 0.1, 1.0])));
+        let decides = |edges: &[&[f64]]| {
+            let axes = edges.iter().map(|e| axis(e.to_vec())).collect();
+            decides(&Histogram::new(axes, Closed::HalfOpen, false))
+        };
+        assert!(!decides(&[&[-1.0, 0.0, 1e-6, 1.0]]));
+        assert!(!decides(&[&[0.0, 1e-9, 1.0]]));
+        assert!(decides(&[&[1e-9, 2e-9, 1.0]]));
+        assert!(decides(&[&[0.0, 0.1, 1.0]]));
+        // Two thousand cells for each of two axes are too many.
+        let fine: &[f64] = &[0.0, 0.0005, 0.4, 1.0];
+        assert!(decides(&[fine]));
+        assert!(!decides(&[fine, fine]));
     }
 }

@@ -689,9 +689,7 @@ pub fn filtered(job: &Job) -> Option<(usize, bool)> {
         Swept::Reduce(f) if f.op == ReduceOp::Count => Some((f.root, true)),
         Swept::Nearest(f) => Some((f.root, false)),
         // A mean takes every value in double precision.
-        Swept::Histogram(h) if !h.mean && h.axes.iter().all(bins::decides) => {
-            Some((h.axes[0].root, false))
-        }
+        Swept::Histogram(h) if !h.mean && bins::decides(h) => Some((h.axes[0].root, false)),
         Swept::Join(f) if f.value.is_none() => Some((f.root, true)),
         Swept::Reduce(_) | Swept::Histogram(_) | Swept::Join(_) | Swept::Extremes(_) => None,
     }

@@ -180,7 +180,7 @@ impl Store {
     pub fn load_to_work(&self, budget: &Budget) -> Result<Loaded> {
         let manifest = self.manifest(budget)?;
         let squares = SquaresOfStore::read(self.files.as_ref(), &manifest, budget)?;
-        let by_share = squares.as_ref().is_some_and(|squares| squares.enough);
+        let by_share = squares.as_ref().is_some_and(SquaresOfStore::are_enough);
         let data = match by_share {
             true => None,
             false => Some(manifest.data(self.files.as_ref(), budget)?),
@@ -319,23 +319,24 @@ fn plan_shares(
     let problem = crate::ranges::with_ranges(problem, data, options)?.into_owned();
     let explained = Query::new(&problem, data, options).explain()?;
     let (job, plan) = (&explained.job, explained.plan);
-    let shares_of = |plan: &Plan| {
-        let most = shares::most(job, plan).clamp(1, MOST);
-        match planning.shares {
-            Some(shares) if (1..=most).contains(&shares) => Ok(shares),
-            Some(shares) => Err(too_many(shares, most)),
-            None => Ok(enough(job, plan, options).clamp(1, most)),
-        }
-    };
-    let (mut shares, mut squares) = (shares_of(&plan)?, None);
     let by_bounds = squares::plan_by_bounds(job, &plan, options)?;
+    let mut squares = None;
     if let Some(plan) = &by_bounds {
-        let fewer = shares_of(plan)?;
+        // Squares give any number of shares; tiles only so many.
+        let wanted = planning
+            .shares
+            .unwrap_or_else(|| enough(job, plan, options));
         let part = options.budget.limit() / OF_MEMORY;
-        let question = (&problem, data);
-        squares = SquaresOfStore::find(question, (job, plan), (fewer, part), options)?;
-        shares = if squares.is_some() { fewer } else { shares };
+        let question = ((&problem, data), (job, plan));
+        squares = match (1..=MOST).contains(&wanted) {
+            true => SquaresOfStore::find(question, (wanted, part), options)?.map(|s| (s, wanted)),
+            false => None,
+        };
     }
+    let (squares, shares) = match squares {
+        Some((squares, wanted)) => (Some(squares), wanted),
+        None => (None, of_tiles(job, &plan, planning, options)?),
+    };
     let plan = by_bounds.filter(|_| squares.is_some()).unwrap_or(plan);
     for text in &plan.warnings {
         options.warnings.add(text.clone());
@@ -374,7 +375,7 @@ fn plan_shares(
             seconds,
             share_seconds: seconds / shares as f64,
             part_bytes: part_bytes(job, &plan, shape, shares),
-            input_bytes: match of_store.filter(|squares| squares.enough) {
+            input_bytes: match of_store.filter(|squares| squares.are_enough()) {
                 Some(squares) => squares.share_bytes(data, shares),
                 None => inputs.iter().map(|input| input.bytes).sum(),
             },
@@ -384,6 +385,19 @@ fn plan_shares(
         problem,
     };
     Ok((manifest, squares))
+}
+
+/// The number of shares of tiles: the given one, or what time and memory ask for.
+///
+/// # Errors
+/// `Request` for a number that the tiles do not give.
+fn of_tiles(job: &Job, plan: &Plan, planning: ShareCount, options: &Options<'_>) -> Result<usize> {
+    let most = shares::most(job, plan).clamp(1, MOST);
+    match planning.shares {
+        Some(shares) if (1..=most).contains(&shares) => Ok(shares),
+        Some(shares) => Err(too_many(shares, most)),
+        None => Ok(enough(job, plan, options).clamp(1, most)),
+    }
 }
 
 /// The refusal of a number of shares that the tiles do not give.

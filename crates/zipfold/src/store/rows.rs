@@ -11,6 +11,7 @@
 
 use super::files::Files;
 use super::sent::SentTable;
+use crate::identity::Identity;
 use crate::partial::{open_sealed, seal};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -27,18 +28,52 @@ pub(super) const COPIES: u64 = 4;
 /// The rows of a range of places.
 #[derive(Serialize, Deserialize)]
 struct RowFile {
+    /// The question whose rows they are.
+    identity: Identity,
+    /// The name of the file.
+    name: String,
     /// Which rows of the question they are.
     rows: Vec<u32>,
     /// What they hold, unless whole tables are needed.
     held: Option<HeldRows>,
 }
 
-#[derive(Serialize, Deserialize)]
-struct HeldRows {
+/// Rows with their weights.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct HeldRows {
     table: SentTable,
     /// The weights of each fold that has some.
     weights: Vec<Option<SentTable>>,
 }
+
+impl HeldRows {
+    /// Rows of a side of `data`. Numbers of text stand for themselves in a formula.
+    fn of(data: &Data, side: usize, rows: &[u32]) -> Result<Self> {
+        let sent = |table: &Table| {
+            let table = table.of_rows(rows)?.without_words();
+            Ok(SentTable::new(&table))
+        };
+        let weight = |both: &Option<[Table; 2]>| both.as_ref().map(|w| sent(&w[side]));
+        let weights = data.weights.iter().map(|both| weight(both).transpose());
+        let table = if side == 0 { &data.x } else { data.other() };
+        Ok(HeldRows {
+            table: sent(table)?,
+            weights: weights.collect::<Result<_>>()?,
+        })
+    }
+    /// The columns of both sides of `data`, without rows.
+    pub(super) fn columns(data: &Data) -> Result<[Self; 2]> {
+        Ok([Self::of(data, 0, &[])?, Self::of(data, 1, &[])?])
+    }
+    fn tables(self) -> Result<HeldTables> {
+        let weights = self.weights.into_iter();
+        let weights = weights.map(|table| table.map(SentTable::table).transpose());
+        Ok((self.table.table()?, weights.collect::<Result<Vec<_>>>()?))
+    }
+}
+
+/// A table, and the weights of its rows by fold.
+type HeldTables = (Table, Vec<Option<Table>>);
 
 /// The two sides of a question, by the letters of their files.
 const SIDES: [char; 2] = ['x', 'y'];
@@ -60,10 +95,21 @@ pub(super) fn row_bytes(data: &Data) -> [u64; 2] {
     })
 }
 
-/// Bytes of the rows of `band`, each as long as `row` says.
-pub(super) fn band_bytes(band: &SquareBand, row: [u64; 2]) -> u64 {
-    let cols: usize = band.cols.iter().map(Range::len).sum();
-    row[0] * band.rows.len() as u64 + row[1] * cols as u64
+/// Bytes of the files that `band` reads, with rows as long as `row` says.
+pub(super) fn band_bytes(squares: &Squares, band: &SquareBand, row: [u64; 2]) -> u64 {
+    let files = |side: usize, places: &Range<usize>| {
+        let size = squares.sizes[side];
+        places.start / size..places.end.div_ceil(size)
+    };
+    let x = files(0, &band.rows).len() * squares.sizes[0];
+    // Ranges ascend, so a file that two of them touch is counted once.
+    let (mut y, mut next) = (0, 0);
+    for places in &band.cols {
+        let of_range = files(1, places);
+        y += of_range.end.saturating_sub(of_range.start.max(next)) * squares.sizes[1];
+        next = of_range.end;
+    }
+    row[0] * x as u64 + row[1] * y as u64
 }
 
 /// Puts the rows of `data` into the store, in files of `sizes` rows, along `orders`; without what
@@ -73,32 +119,22 @@ pub(super) fn band_bytes(band: &SquareBand, row: [u64; 2]) -> u64 {
 /// Those of the store.
 pub(super) fn write(
     files: &dyn Files,
-    data: &Data,
+    (data, identity): (&Data, Identity),
     (orders, sizes): (&[Vec<u32>; 2], [usize; 2]),
     enough: bool,
 ) -> Result<()> {
-    let tables = [&data.x, data.other()];
     for (side, order) in orders.iter().enumerate() {
         for (file, rows) in order.chunks(sizes[side].max(1)).enumerate() {
-            let sent = |table: &Table| table.of_rows(rows).map(|table| SentTable::new(&table));
-            let weight = |both: &Option<[Table; 2]>| both.as_ref().map(|w| sent(&w[side]));
-            let held = || {
-                Ok(HeldRows {
-                    table: sent(tables[side])?,
-                    weights: data
-                        .weights
-                        .iter()
-                        .map(|both| weight(both).transpose())
-                        .collect::<Result<_>>()?,
-                })
-            };
+            let held = || HeldRows::of(data, side, rows);
             let file_of_rows = RowFile {
+                identity,
+                name: name(side, file),
                 rows: rows.to_vec(),
                 held: enough.then(held).transpose()?,
             };
             let payload =
                 postcard::to_stdvec(&file_of_rows).map_err(|e| Error::internal(e.to_string()))?;
-            files.replace(&name(side, file), &seal(MAGIC, &payload))?;
+            files.replace(&file_of_rows.name, &seal(MAGIC, &payload))?;
         }
     }
     Ok(())
@@ -108,16 +144,16 @@ pub(super) fn write(
 #[derive(Debug)]
 struct Known {
     rows: Vec<u32>,
-    held: Option<(Table, Vec<Option<Table>>)>,
+    held: Option<HeldTables>,
     _room: Reservation,
 }
 
 impl Known {
     /// # Errors
-    /// `Input` when the file is not there, damaged, or has rows beyond `most`.
+    /// `Input` when the file is not there, damaged, of another question, or has rows beyond `most`.
     fn read(
         files: &dyn Files,
-        name: &str,
+        (name, identity): (&str, Identity),
         (size, most): (usize, usize),
         budget: &Budget,
     ) -> Result<Known> {
@@ -129,15 +165,14 @@ impl Known {
         let found: RowFile = open_sealed(MAGIC, &bytes, &place)?;
         drop(bytes);
         let odd = || Error::input("the rows of the store are damaged").at_place(place.clone());
+        if (found.identity, &*found.name) != (identity, name) {
+            let e = Error::input("rows of another question or of another place");
+            return Err(e.at_place(place).remedy("plan the question anew"));
+        }
         if found.rows.len() != size || found.rows.iter().any(|row| *row as usize >= most) {
             return Err(odd());
         }
-        let held = found.held.map(|held| {
-            let weights = held.weights.into_iter();
-            let weights = weights.map(|table| table.map(SentTable::table).transpose());
-            Ok((held.table.table()?, weights.collect::<Result<Vec<_>>>()?))
-        });
-        let held = held.transpose()?;
+        let held = found.held.map(HeldRows::tables).transpose()?;
         if let Some((table, weights)) = &held {
             let all = std::iter::once(table).chain(weights.iter().flatten());
             if all.into_iter().any(|table| table.rows() != size) {
@@ -199,6 +234,7 @@ pub(super) struct Reader<'a> {
     pub problem: &'a Problem,
     pub squares: &'a Squares,
     pub space: Space,
+    pub identity: Identity,
     /// The question about all rows, where whole tables are needed.
     pub whole: Option<&'a Job>,
     pub budget: &'a Budget,
@@ -211,7 +247,7 @@ impl<'a> Reader<'a> {
     pub(super) fn new(
         files: &'a dyn Files,
         (problem, whole): (&'a Problem, Option<&'a Job>),
-        (squares, space): (&'a Squares, Space),
+        (squares, space, identity): (&'a Squares, Space, Identity),
         (budget, stop): (&'a Budget, &'a dyn Fn() -> bool),
     ) -> Self {
         Reader {
@@ -219,6 +255,7 @@ impl<'a> Reader<'a> {
             problem,
             squares,
             space,
+            identity,
             whole,
             budget,
             stop,
@@ -255,7 +292,13 @@ impl<'a> Reader<'a> {
             };
             let size = self.squares.sizes[side];
             let size = size.min(rows.saturating_sub(file * size));
-            let known = Known::read(self.files, &name(side, file), (size, rows), self.budget)?;
+            let name = name(side, file);
+            let known = Known::read(
+                self.files,
+                (&name, self.identity),
+                (size, rows),
+                self.budget,
+            )?;
             self.at_hand.insert((side, file), known);
         }
         Ok(())
@@ -365,24 +408,17 @@ impl<'a> Reader<'a> {
         });
         Ok((table, weights.collect::<Result<_>>()?))
     }
-    /// The question without rows, about as many pairs as the squares are.
+    /// The question with these columns and no rows, about as many pairs as the squares are.
     ///
     /// # Errors
-    /// As [`Reader::band`].
-    pub(super) fn frame(&mut self) -> Result<Job> {
+    /// Those of its description; `Input` without columns.
+    pub(super) fn frame(&self, columns: Option<&[HeldRows; 2]>) -> Result<Job> {
         if let Some(job) = self.whole {
             return Ok(job.clone());
         }
-        let first = SquareBand {
-            rows: 0..1,
-            own: false,
-            cols: std::iter::once(0..1).collect(),
-            open: 0,
-        };
-        self.take(&first)?;
-        let none: &[FoundRow] = &[];
-        let (x, weights) = self.gathered(0, none)?;
-        let (y, of_y) = self.gathered(self.second(), none)?;
+        let lost = || Error::input("the squares of the store have no columns");
+        let [x, y] = columns.cloned().ok_or_else(lost)?;
+        let ((x, weights), (y, of_y)) = (x.tables()?, y.tables()?);
         let both = weights.into_iter().zip(of_y).map(|(x, y)| Some([x?, y?]));
         let data = Data {
             x,

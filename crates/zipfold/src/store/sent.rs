@@ -23,7 +23,7 @@ pub(crate) struct Sent {
 }
 
 /// A table as the store keeps it.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct SentTable {
     rows: usize,
     cols: usize,
@@ -34,7 +34,7 @@ pub(super) struct SentTable {
     texts: Vec<usize>,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 enum Numbers {
     F32(Vec<f32>),
     F64(Vec<f64>),

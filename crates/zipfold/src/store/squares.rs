@@ -11,7 +11,7 @@
 use super::checkpoint::continued;
 use super::files::Files;
 use super::manifest::Manifest;
-use super::rows::{self, BandRows, Reader};
+use super::rows::{self, BandRows, HeldRows, Reader};
 use crate::device::place;
 use crate::identity::{Identity, Key};
 use crate::options::{Options, Progress, Target};
@@ -24,10 +24,13 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Instant;
+use zipfold_core::budget::human_bytes;
 use zipfold_core::describe::needs_whole_tables;
 use zipfold_core::fold::{Fold, JoinState, Kept, State, Tally};
 use zipfold_core::problem::NanPolicy;
-use zipfold_core::{Blame, Budget, Data, Domain, Error, Job, Problem, Reservation, Result, Space};
+use zipfold_core::{
+    Blame, Budget, Data, Domain, Error, Job, Opt, Problem, Reservation, Result, Space,
+};
 use zipfold_cpu::pairs::prune::RowsByPlace;
 use zipfold_plan::squares::{PieceKind, SquareBand, SquareCounts, Squares, is_by_row, serve};
 use zipfold_plan::{Machine, Overrides, Plan, choose, sorted_bytes};
@@ -54,8 +57,8 @@ pub(crate) struct SquaresOfStore {
     squares: Squares,
     /// The pairs of the question.
     space: Space,
-    /// Whether the files of the rows hold all that a share needs.
-    pub enough: bool,
+    /// The columns of x and of y, where the files of the rows hold all that a share needs.
+    columns: Option<[HeldRows; 2]>,
 }
 
 /// The squares of a question that is planned, and the rows by place.
@@ -70,10 +73,9 @@ impl FoundSquares {
     /// # Errors
     /// Those of the store.
     pub(super) fn write(&self, files: &dyn Files, data: &Data) -> Result<()> {
-        let SquaresOfStore {
-            squares, enough, ..
-        } = &self.squares;
-        rows::write(files, data, (&self.orders, squares.sizes), *enough)?;
+        let found = &self.squares;
+        let places = (&self.orders, found.squares.sizes);
+        rows::write(files, (data, found.identity), places, found.are_enough())?;
         let payload =
             postcard::to_stdvec(&self.squares).map_err(|e| Error::internal(e.to_string()))?;
         files.replace(NAME, &seal(MAGIC, &payload))
@@ -87,8 +89,7 @@ impl SquaresOfStore {
     /// # Errors
     /// `Resource` when the system refuses threads.
     pub(super) fn find(
-        (problem, data): (&Problem, &Data),
-        (job, plan): (&Job, &Plan),
+        ((problem, data), (job, plan)): ((&Problem, &Data), (&Job, &Plan)),
         (shares, part): (usize, u64),
         options: &Options<'_>,
     ) -> Result<Option<FoundSquares>> {
@@ -113,17 +114,20 @@ impl SquaresOfStore {
         let workers = Workers::for_plan(job, plan)?;
         let row = rows::row_bytes(data);
         let largest = |squares: &Squares| {
-            let bytes = squares.bands.iter().map(|band| rows::band_bytes(band, row));
-            bytes.max().unwrap_or(0)
+            let bands = squares.bands.iter();
+            let bytes = bands.map(|band| rows::band_bytes(squares, band, row));
+            bytes.max().unwrap_or(0).saturating_mul(rows::COPIES)
         };
         let search = |wanted| workers.install(|| zipfold_cpu::pairs::prune::squares(job, wanted));
         let mut ranges = wanted;
         let mut found = search(ranges);
         while let Some((squares, _)) = &found
-            && largest(squares).saturating_mul(rows::COPIES) > part
+            && largest(squares) > part
             && ranges < most
         {
-            ranges = ranges.saturating_mul(2).min(most);
+            // As many times the ranges have bands of that part of the rows, about.
+            let times = largest(squares).div_ceil(part.max(1)).max(2);
+            ranges = ranges.saturating_mul(times as usize).min(most);
             found = search(ranges);
         }
         let worth = |squares: &Squares| {
@@ -132,16 +136,29 @@ impl SquaresOfStore {
         let Some((squares, orders)) = found.filter(|(squares, _)| worth(squares)) else {
             return Ok(None);
         };
+        if largest(&squares) > part {
+            let text = format!(
+                "the rows of a share take up to {}, more than a quarter of {}",
+                human_bytes(largest(&squares)),
+                Opt::Memory
+            );
+            options.warnings.add(text);
+        }
+        // A pair depends on its two rows alone, unless tables are prepared.
+        let alone = !needs_whole_tables(problem)?;
         Ok(Some(FoundSquares {
             squares: SquaresOfStore {
                 identity: Identity::of_run(problem, job, plan, None),
                 squares,
                 space: job.space,
-                // A pair depends on its two rows alone then.
-                enough: !needs_whole_tables(problem)?,
+                columns: alone.then(|| HeldRows::columns(data)).transpose()?,
             },
             orders,
         }))
+    }
+    /// Whether the files of the rows hold all that a share needs.
+    pub(super) fn are_enough(&self) -> bool {
+        self.columns.is_some()
     }
     pub(crate) fn counts(&self) -> SquareCounts {
         self.squares.counts
@@ -155,7 +172,10 @@ impl SquaresOfStore {
         let row = rows::row_bytes(data);
         let of_share = |index| {
             let bands = &self.squares.bands[self.squares.share(index, parts)];
-            bands.iter().map(|band| rows::band_bytes(band, row)).sum()
+            let bytes = bands
+                .iter()
+                .map(|band| rows::band_bytes(&self.squares, band, row));
+            bytes.sum()
         };
         (0..parts).map(of_share).max().unwrap_or(0)
     }
@@ -272,7 +292,8 @@ impl SquareShare<'_> {
     pub(super) fn key(&self, counts: SquareCounts) -> Result<Key> {
         let (problem, whole) = (self.unhashed(), self.whole()?);
         let stop = || self.is_stopped();
-        let frame = self.reader((&problem, whole.as_ref()), &stop).frame()?;
+        let reader = self.reader((&problem, whole.as_ref()), &stop);
+        let frame = reader.frame(self.squares.columns.as_ref())?;
         Key::of_squares(&frame, counts, self.options)
     }
     fn reader<'r>(
@@ -280,11 +301,16 @@ impl SquareShare<'_> {
         question: (&'r Problem, Option<&'r Job>),
         stop: &'r dyn Fn() -> bool,
     ) -> Reader<'r> {
-        let (squares, space) = (&self.squares.squares, self.squares.space);
+        let SquaresOfStore {
+            squares,
+            space,
+            identity,
+            ..
+        } = self.squares;
         Reader::new(
             self.files,
             question,
-            (squares, space),
+            (squares, *space, *identity),
             (&self.options.budget, stop),
         )
     }
@@ -297,7 +323,7 @@ impl SquareShare<'_> {
         let (problem, whole) = (self.unhashed(), self.whole()?);
         let stop = || self.is_stopped();
         let mut reader = self.reader((&problem, whole.as_ref()), &stop);
-        let job = reader.frame()?;
+        let job = reader.frame(self.squares.columns.as_ref())?;
         let squares = &self.squares.squares;
         if job.space != self.squares.space
             || !squares.fits(&job.space)
@@ -328,8 +354,7 @@ impl SquareShare<'_> {
             }
             let rows = reader.band(band)?;
             if by_row(&job) {
-                merged.order.truncate(places.start);
-                merged.order.extend_from_slice(&rows.rows[0]);
+                merged.order[places.clone()].copy_from_slice(&rows.rows[0]);
             }
             let left = kinds.len() - (piece - merged.tiles_done);
             for kind in &kinds[left..] {

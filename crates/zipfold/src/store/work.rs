@@ -378,7 +378,7 @@ impl Worker<'_> {
         SquareShare {
             files: self.files,
             problem: &self.loaded.manifest.problem,
-            data: self.loaded.data.as_ref().filter(|_| !squares.enough),
+            data: self.loaded.data.as_ref().filter(|_| !squares.are_enough()),
             manifest: &self.loaded.manifest,
             squares,
             options: self.options,
