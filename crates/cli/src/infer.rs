@@ -228,7 +228,7 @@ fn refuse_early(args: &InferArgs, ready: &Prepared) -> Result<()> {
         result_files::refuse_picture(path, &args.run)?;
     }
     if let Some(path) = &args.run.report {
-        crate::report::check(path)?;
+        zipfold::internals::report::check_name(path)?;
         refuse_place(path, args.run.how_written())?;
     }
     if ready.form == Form::Uai && matches!(ready.task, Task::Mar) && !ready.only.is_empty() {

@@ -77,17 +77,23 @@ pub fn is_special(path: &str) -> bool {
 }
 
 /// Refuses, before any work, a file that could not hold the results of `folds`: a picture for
-/// `.svg`, columns for other suffixes.
+/// `.svg`, a page for `.html`, columns for other suffixes.
 ///
 /// # Errors
 /// `Request` for a suffix that names no format of a result, and those of [`refuse_place`].
 pub fn refuse(path: &str, folds: &[FoldSpec], options: OutputOptions) -> Result<()> {
-    if !path.ends_with(".svg") {
+    if !path.ends_with(".svg") && !is_page(path) {
         folds
             .iter()
             .try_for_each(|fold| refuse_suffix(path, suffixes(fold)))?;
     }
     refuse_place(path, options)
+}
+
+/// Whether a path is that of a page about an answer.
+#[must_use]
+pub fn is_page(path: &str) -> bool {
+    cfg!(feature = "plot") && (path.ends_with(".html") || path.ends_with(".htm"))
 }
 
 /// Returns suffixes as people read them: `.npy .csv`.

@@ -14,6 +14,7 @@
 //! sum-products.
 #![forbid(unsafe_code)]
 
+mod asked_edges;
 mod association;
 mod batches;
 mod beside;
@@ -23,6 +24,7 @@ mod closure;
 mod contract;
 mod correlogram;
 mod crossmatch;
+mod described;
 mod destination;
 mod device;
 mod distribution;
@@ -48,6 +50,8 @@ mod problem_file;
 mod query;
 mod ranges;
 mod reading;
+#[cfg(feature = "plot")]
+mod report;
 mod row_names;
 mod run;
 mod saved;

@@ -4,6 +4,8 @@ use crate::device::place;
 use crate::options::{Options, Target};
 use crate::outcome::Outcome;
 use crate::ranges::{self, Found, with_ranges};
+#[cfg(feature = "plot")]
+use crate::report::{Page, is_page};
 use crate::row_names::RowNames;
 use crate::run::run;
 use crate::written;
@@ -296,17 +298,20 @@ impl Answer<'_> {
     pub fn svg(&self) -> Result<String> {
         crate::picture::svg(&self.job, &self.outcome)
     }
-    /// Writes the result to `path`: the picture of the first fold where that ends with `.svg`, the
-    /// columns of all otherwise. Returns the names of the files.
+    /// Writes the result to `path`: the picture of the first fold where that ends with `.svg`, a page
+    /// about the answer where it ends with `.html`, the columns of all otherwise. Returns the names of the files.
     ///
     /// # Errors
     /// Those of [`Answer::svg`] and [`Answer::write`].
     #[cfg(feature = "plot")]
     pub fn save(&self, path: &str, options: OutputOptions) -> Result<Vec<String>> {
-        if !path.ends_with(".svg") {
+        if is_page(path) {
+            Page::of_answer("zipfold", "", self)?.write(path, options)?;
+        } else if path.ends_with(".svg") {
+            written::write_text(path, &self.svg()?, options)?;
+        } else {
             return self.write(path, options);
         }
-        written::write_text(path, &self.svg()?, options)?;
         Ok(vec![path.to_string()])
     }
 }

@@ -3,7 +3,7 @@
 //! A job describes questions (`distribution.rs`, `paircount.rs`, `association.rs`). Its answer is a table of columns
 //! with notes, and a picture.
 
-use crate::destination::{LISTS, refuse_place, refuse_suffix};
+use crate::destination::{LISTS, is_page, refuse_place, refuse_suffix};
 use crate::options::Options;
 use zipfold_core::{Error, Result};
 use zipfold_io::{Column, OutputOptions, write_columns};
@@ -23,12 +23,12 @@ pub(crate) fn whole(options: &Options<'_>, remedy: impl Into<String>) -> Result<
 }
 
 /// Refuses, before any work, a file that could not hold the answer of a job: a picture for `.svg`,
-/// columns for other suffixes.
+/// a page for `.html`, columns for other suffixes.
 ///
 /// # Errors
 /// `Request`.
 pub fn refuse(path: &str, options: OutputOptions) -> Result<()> {
-    if !path.ends_with(".svg") {
+    if !path.ends_with(".svg") && !is_page(path) {
         refuse_suffix(path, LISTS)?;
     }
     refuse_place(path, options)
