@@ -113,7 +113,8 @@ def _is_missing(label: Any) -> bool:
 def marked(places: np.ndarray, names: list[str], labels: Any, name: str, option: str) -> Any:
     """A table in memory of numbers and of labels in the column ``name``: numbers stay numbers, so that their order and their names
     are those of a file."""
-    marks = np.asarray(labels)
+    # NumPy would make words of numbers that are among words.
+    marks = np.asarray(labels, dtype=object) if isinstance(labels, (list, tuple)) else np.asarray(labels)
     if marks.shape != (len(places),):
         raise InputError(f"{option}: expected one label for each of {len(places)} rows, got the shape {marks.shape}")
     every = marks.tolist()
@@ -123,7 +124,7 @@ def marked(places: np.ndarray, names: list[str], labels: Any, name: str, option:
     if all(isinstance(mark, (int, float, np.number, np.bool_)) for mark in every):
         column = numbers(np.asarray(every), option).astype(np.float64)
         return np.ascontiguousarray(np.column_stack([places, column])), [*names, name], [], []
-    kinds = sorted({type(mark).__name__ for mark in every})
+    kinds = sorted({"str" if isinstance(mark, str) else type(mark).__name__ for mark in every})
     if len(kinds) > 1:
         raise ArrayTypeError(f"{option}: expected labels that are all text or all numbers, got {', '.join(kinds)}\n  try: [str(one) for one in {option}]")
     if kinds == ["bytes"]:
