@@ -98,7 +98,7 @@ fn refuse_early(args: &PairCountArgs) -> Result<()> {
             refuse_place(path, how)
         })
     };
-    let matrix: Vec<&str> = ARRAYS.iter().copied().chain(["svg"]).collect();
+    let matrix: Vec<&str> = ARRAYS.iter().copied().chain(["svg", "png"]).collect();
     refuse(&args.counts, LISTS)?;
     refuse(&args.covariance, &matrix)?;
     refuse(&args.sample_curves, ARRAYS)

@@ -82,7 +82,9 @@ pub fn is_special(path: &str) -> bool {
 /// # Errors
 /// `Request` for a suffix that names no format of a result, and those of [`refuse_place`].
 pub fn refuse(path: &str, folds: &[FoldSpec], options: OutputOptions) -> Result<()> {
-    if !path.ends_with(".svg") && !is_page(path) {
+    if is_picture(path) {
+        refuse_png(path)?;
+    } else if !is_page(path) {
         folds
             .iter()
             .try_for_each(|fold| refuse_suffix(path, suffixes(fold)))?;
@@ -94,6 +96,45 @@ pub fn refuse(path: &str, folds: &[FoldSpec], options: OutputOptions) -> Result<
 #[must_use]
 pub fn is_page(path: &str) -> bool {
     cfg!(feature = "plot") && (path.ends_with(".html") || path.ends_with(".htm"))
+}
+
+/// Whether a path is that of a picture: SVG or PNG.
+#[must_use]
+pub fn is_picture(path: &str) -> bool {
+    path.ends_with(".svg") || is_png(path)
+}
+
+/// Whether a path is that of a PNG.
+#[must_use]
+pub fn is_png(path: &str) -> bool {
+    path.ends_with(".png")
+}
+
+/// Refuses, before any work, a PNG that this build does not make.
+///
+/// # Errors
+/// Those of `picture::refuse_png`.
+#[cfg(feature = "plot")]
+fn refuse_png(path: &str) -> Result<()> {
+    crate::picture::refuse_png(path)
+}
+
+#[cfg(not(feature = "plot"))]
+fn refuse_png(_: &str) -> Result<()> {
+    Ok(())
+}
+
+/// Refuses a file that could not hold columns with these suffixes, a picture, or a page.
+///
+/// # Errors
+/// `Request`, and those of [`refuse_place`].
+pub(crate) fn refuse_all(path: &str, suffixes: &[&str], options: OutputOptions) -> Result<()> {
+    if is_picture(path) {
+        refuse_png(path)?;
+    } else if !is_page(path) {
+        refuse_suffix(path, suffixes)?;
+    }
+    refuse_place(path, options)
 }
 
 /// Returns suffixes as people read them: `.npy .csv`.

@@ -4,15 +4,19 @@
 mod correlation;
 mod curves;
 mod degrees;
+mod file;
 mod network;
 mod page;
 mod panels;
+#[cfg(feature = "png")]
+mod png;
 mod radial;
 mod thinned;
 
 pub use correlation::{ErrorCurve, correlation_svg, covariance_svg};
 pub use curves::{Bars, CurveStyle, Curves, DrawnCurve, curves_svg};
 pub use degrees::degrees_svg;
+pub use file::{refuse_png, write_picture};
 pub use network::{marginals_svg, profile_svg};
 pub use panels::{MOST_PANELS, Panel, Series, panels_svg};
 pub use radial::{radial_svg, scattering_svg};
@@ -20,7 +24,7 @@ pub use radial::{radial_svg, scattering_svg};
 use crate::outcome::Outcome;
 use page::{Drawn, SvgArea, axes, themed};
 use plotters::prelude::*;
-use thinned::{MOST_MARKS, thinned_bars, thinned_line};
+use thinned::{MOST_BARS, MOST_MARKS, thinned_bars, thinned_line};
 use zipfold_core::fold::{Columns, Fold, Numbers, Role};
 use zipfold_core::{Error, Job, Result, Side};
 
@@ -128,7 +132,7 @@ fn all(numbers: &Numbers<'_>) -> Vec<f64> {
 fn bins(answer: &Columns<'_>, title: String) -> Result<Picture> {
     let heights = all(&column(answer, Role::Count)?);
     if let [edges] = answer.edges.as_slice() {
-        let (edges, heights) = thinned_bars(edges, &heights, MOST_MARKS);
+        let (edges, heights) = thinned_bars(edges, &heights, MOST_BARS);
         return Ok(Picture::Steps {
             title,
             x: "value".into(),

@@ -1,8 +1,12 @@
 //! The one way from a question to its plan and its answer, which the command, Python and Rust take.
 
+#[cfg(feature = "plot")]
+use crate::destination::is_picture;
 use crate::device::place;
 use crate::options::{Options, Target};
 use crate::outcome::Outcome;
+#[cfg(feature = "plot")]
+use crate::picture::write_picture;
 use crate::ranges::{self, Found, with_ranges};
 #[cfg(feature = "plot")]
 use crate::report::{Page, is_page};
@@ -298,7 +302,7 @@ impl Answer<'_> {
     pub fn svg(&self) -> Result<String> {
         crate::picture::svg(&self.job, &self.outcome)
     }
-    /// Writes the result to `path`: the picture of the first fold where that ends with `.svg`, a page
+    /// Writes the result to `path`: the picture of the first fold where that ends with `.svg` or `.png`, a page
     /// about the answer where it ends with `.html`, the columns of all otherwise. Returns the names of the files.
     ///
     /// # Errors
@@ -307,8 +311,8 @@ impl Answer<'_> {
     pub fn save(&self, path: &str, options: OutputOptions) -> Result<Vec<String>> {
         if is_page(path) {
             Page::of_answer("zipfold", "", self)?.write(path, options)?;
-        } else if path.ends_with(".svg") {
-            written::write_text(path, &self.svg()?, options)?;
+        } else if is_picture(path) {
+            write_picture(path, &self.svg()?, options)?;
         } else {
             return self.write(path, options);
         }

@@ -291,3 +291,40 @@ fn a_graph_is_written_piece_by_piece() {
     assert!(text.ends_with("</edge>\n  </graph>\n</graphml>\n"));
     assert!(text.len() > 100_000 && out.longest < 300, "{}", out.longest);
 }
+
+#[test]
+fn the_second_sweep_takes_the_permutations_of_the_first() {
+    let table = random(300, 11, 9);
+    let asked = Association {
+        permutations: 19,
+        fdr: Some(0.9),
+        seed: 3,
+        ..asked(Measure::Mi)
+    };
+    let edges = |bytes: u64| {
+        let options = Options {
+            budget: Budget::new(bytes),
+            ..Options::default()
+        };
+        let found = within(&asked, &table, &options)?;
+        let warnings = options.warnings.all();
+        let twice = warnings
+            .iter()
+            .any(|w| w.to_string().contains("drawn twice"));
+        let q = found.edges.q.clone().unwrap();
+        Ok::<_, Error>((pairs(&found), q, twice))
+    };
+    let (whole, q, twice) = edges(1 << 30).unwrap();
+    assert!(!whole.is_empty() && !twice);
+    let mut kinds = [0, 0];
+    for step in 1..200 {
+        match edges(step << 16) {
+            Ok((found, values, twice)) => {
+                assert!(found == whole && values == q, "{} KiB", step << 6);
+                kinds[usize::from(twice)] += 1;
+            }
+            Err(e) => assert_eq!(e.blame(), Blame::Resource, "{e}"),
+        }
+    }
+    assert!(kinds[0] > 0 && kinds[1] > 0, "{kinds:?}");
+}

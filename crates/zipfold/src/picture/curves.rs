@@ -2,7 +2,7 @@
 
 use super::page::{Chart, Drawn, SvgArea, axes, themed};
 use super::radial::COLOURS;
-use super::thinned::{MOST_MARKS, thinned_bars, thinned_line};
+use super::thinned::{MOST_BARS, MOST_MARKS, thinned_bars, thinned_line};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use zipfold_core::Result;
@@ -183,7 +183,7 @@ fn counts(root: &SvgArea<'_>, bars: &Bars<'_>, xs: (f64, f64)) -> Drawn {
         .disable_x_mesh()
         .light_line_style(WHITE)
         .draw()?;
-    let (edges, heights) = thinned_bars(bars.edges, bars.counts, MOST_MARKS / 2);
+    let (edges, heights) = thinned_bars(bars.edges, bars.counts, MOST_BARS);
     let sides = edges.windows(2).zip(&heights);
     let bar = |(edges, count): (&[f64], &f64)| {
         Rectangle::new(

@@ -94,7 +94,7 @@ fn draw(area: &SvgArea<'_>, edges: &[f64], panel: &Panel, most: usize) -> Drawn 
                 let corners = [(edge[0], 0.0), (edge[1], *height)];
                 Rectangle::new(corners, COLOURS[0].mix(0.7).filled())
             };
-            let (edges, heights) = thinned_bars(edges, heights, most);
+            let (edges, heights) = thinned_bars(edges, heights, most / 3);
             chart.draw_series(edges.windows(2).zip(&heights).map(bar))?;
         }
         Series::Lines(lines) => {

@@ -1,8 +1,10 @@
 //! Fewer marks where there are more than pixels: of some values next to each other the least and the
 //! largest one stay, so that a picture of a million looks like one of all.
 
-/// Marks of a picture: twice its pixels across.
+/// Points of a line: twice the pixels across.
 pub(super) const MOST_MARKS: usize = 1500;
+/// Bars of a picture: fewer than pixels across, so that none falls between two.
+pub(super) const MOST_BARS: usize = 500;
 
 /// At most about `most` points of a line, in their order.
 pub(super) fn thinned_line(
