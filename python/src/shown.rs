@@ -1,4 +1,4 @@
-//! Answers that stay in Rust beside their arrays, for pages and pictures of them.
+//! Answers that stay in Rust next to their arrays, for pages and pictures of them.
 
 use crate::errors::raise;
 use pyo3::prelude::*;

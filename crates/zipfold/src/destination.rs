@@ -3,6 +3,7 @@
 use crate::options::Target;
 #[cfg(feature = "plot")]
 use crate::query::Query;
+pub use crate::suffix::{is_page, is_picture, is_png};
 use std::path::Path;
 #[cfg(feature = "plot")]
 use zipfold_core::Message;
@@ -90,24 +91,6 @@ pub fn refuse(path: &str, folds: &[FoldSpec], options: OutputOptions) -> Result<
             .try_for_each(|fold| refuse_suffix(path, suffixes(fold)))?;
     }
     refuse_place(path, options)
-}
-
-/// Whether a path is that of a page about an answer.
-#[must_use]
-pub fn is_page(path: &str) -> bool {
-    cfg!(feature = "plot") && (path.ends_with(".html") || path.ends_with(".htm"))
-}
-
-/// Whether a path is that of a picture: SVG or PNG.
-#[must_use]
-pub fn is_picture(path: &str) -> bool {
-    path.ends_with(".svg") || is_png(path)
-}
-
-/// Whether a path is that of a PNG.
-#[must_use]
-pub fn is_png(path: &str) -> bool {
-    path.ends_with(".png")
 }
 
 /// Refuses, before any work, a PNG that this build does not make.

@@ -14,6 +14,8 @@
 //! sum-products.
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "plot")]
+mod answer_page;
 mod asked_edges;
 mod association;
 mod batches;
@@ -60,6 +62,7 @@ mod shared_slices;
 mod silhouette;
 mod slices;
 pub(crate) mod store;
+mod suffix;
 mod tables;
 mod variogram;
 mod warnings;

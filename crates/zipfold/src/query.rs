@@ -1,17 +1,15 @@
 //! The one way from a question to its plan and its answer, which the command, Python and Rust take.
 
-#[cfg(feature = "plot")]
-use crate::destination::is_picture;
 use crate::device::place;
 use crate::options::{Options, Target};
 use crate::outcome::Outcome;
 #[cfg(feature = "plot")]
 use crate::picture::write_picture;
 use crate::ranges::{self, Found, with_ranges};
-#[cfg(feature = "plot")]
-use crate::report::{Page, is_page};
 use crate::row_names::RowNames;
 use crate::run::run;
+#[cfg(feature = "plot")]
+use crate::suffix::{is_page, is_picture};
 use crate::written;
 use std::borrow::Cow;
 use std::sync::atomic::Ordering;
@@ -310,7 +308,7 @@ impl Answer<'_> {
     #[cfg(feature = "plot")]
     pub fn save(&self, path: &str, options: OutputOptions) -> Result<Vec<String>> {
         if is_page(path) {
-            Page::of_answer("zipfold", "", self)?.write(path, options)?;
+            self.write_page(path, options)?;
         } else if is_picture(path) {
             write_picture(path, &self.svg()?, options)?;
         } else {

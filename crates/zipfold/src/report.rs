@@ -8,16 +8,14 @@
 //! numbers                    lists of the answer's JSON: those of one length side by side
 //! ```
 //!
-//! Numbers come from the JSON of an answer, so a page shows what `--json` has, and no job has a page of
+//! Numbers come from the JSON of an answer, so a page shows what the report in JSON has, and no job has a page of
 //! its own. Long lists are cut, and the page says so: whole ones are in files.
 
-pub use crate::destination::is_page;
-use crate::query::Answer;
+pub use crate::suffix::is_page;
 use crate::written::write_text;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::fmt::Write;
-use zipfold_core::fold::Columns;
 use zipfold_core::{Error, Opt, Result};
 use zipfold_io::OutputOptions;
 
@@ -26,20 +24,21 @@ pub const MOST_BYTES: usize = 2_000_000;
 /// Bytes of the numbers of a page, at most.
 const MOST_NUMBERS: usize = 300_000;
 /// Lines of a table of a page.
-const LINES: usize = 100;
+pub(crate) const LINES: usize = 100;
 /// Columns of a table of a page.
 const COLUMNS: usize = 16;
 /// Tables of a list of parts of an answer.
 const PARTS: usize = 24;
 
 /// The look of every page, in light and dark surroundings.
-const STYLE: &str = ":root{color-scheme:light dark;--ink:#222;--page:#fff;--quiet:#f4f4f6;--line:#d8d8de}\
-@media(prefers-color-scheme:dark){:root{--ink:#e8e8e8;--page:#16181c;--quiet:#22252b;--line:#3a3e46}}\
-body{font:15px/1.5 sans-serif;max-width:64rem;margin:2rem auto;padding:0 1rem;color:var(--ink);background:var(--page)}\
-pre{background:var(--quiet);padding:.8rem;overflow-x:auto}svg{max-width:100%;height:auto}\
+const STYLE: &str = ":root{color-scheme:light dark}\
+body{font:15px/1.5 sans-serif;max-width:64rem;margin:2rem auto;padding:0 1rem;color:#222;background:#fff}\
+pre{background:#f4f4f6;padding:.8rem;overflow-x:auto}svg{max-width:100%;height:auto}\
 table{border-collapse:collapse}td,th{padding:.1rem 1rem .1rem 0;text-align:left;vertical-align:top}\
 .numbers{overflow-x:auto}.numbers td,.numbers th{text-align:right;font-variant-numeric:tabular-nums}\
-.numbers tr+tr td{border-top:1px solid var(--line)}";
+.numbers tr+tr td{border-top:1px solid #d8d8de}\
+@media(prefers-color-scheme:dark){body{color:#e8e8e8;background:#16181c}pre{background:#22252b}\
+.numbers tr+tr td{border-color:#3a3e46}}";
 
 /// An answer that a page can show.
 ///
@@ -153,7 +152,7 @@ impl Page {
             section("", &self.command),
             section("Question", &self.question),
             pairs(&facts),
-            Numbers::default().written(&self.numbers),
+            PageNumbers::default().written(&self.numbers),
             texts.collect::<String>(),
             title = plain(&self.title),
         )
@@ -166,47 +165,6 @@ impl Page {
         check_name(path)?;
         write_text(path, &self.html(), how)
     }
-}
-
-impl Page {
-    /// A page about the answer of a problem.
-    ///
-    /// # Errors
-    /// `Internal` where the answer has no columns.
-    pub fn of_answer(
-        title: impl Into<String>,
-        command: impl Into<String>,
-        answer: &Answer<'_>,
-    ) -> Result<Page> {
-        let mut numbers = Map::new();
-        for at in 0..answer.job.folds.len() {
-            // Dense results are in arrays, and have no columns.
-            if let Some(columns) = answer.columns(at)? {
-                numbers.insert(format!("answer {at}"), lines(&columns));
-            }
-        }
-        Ok(Page {
-            title: title.into(),
-            command: command.into(),
-            question: described(&answer.problem)?,
-            // A matrix that went into its file is not held, and not drawn.
-            pictures: answer.svg().ok().into_iter().collect(),
-            numbers: numbers.into(),
-            ..Page::default()
-        })
-    }
-}
-
-/// The first lines of columns, by name.
-fn lines(columns: &Columns<'_>) -> Value {
-    let mut out = Map::new();
-    out.insert("lines".into(), columns.lines().into());
-    for column in &columns.columns {
-        let all = columns.all(column);
-        let some = (0..all.len().min(LINES)).map(|at| Value::from(all.get(at)));
-        out.insert(column.name.to_string(), some.collect());
-    }
-    out.into()
 }
 
 /// Text as it may stand between tags.
@@ -260,14 +218,14 @@ fn pairs(rows: &[(String, String)]) -> String {
 
 /// The numbers of a page, while they are written.
 #[derive(Default)]
-struct Numbers {
+struct PageNumbers {
     out: String,
 }
 
 /// Columns of a table, with their names.
-type Lists<'a> = Vec<(&'a str, &'a [Value])>;
+type NamedLists<'a> = Vec<(&'a str, &'a [Value])>;
 
-impl Numbers {
+impl PageNumbers {
     /// The numbers of an answer.
     fn written(mut self, value: &Value) -> String {
         if let Value::Object(keys) = value {
@@ -316,7 +274,7 @@ impl Numbers {
         }
     }
     /// Lists side by side.
-    fn table(&mut self, length: usize, lists: &Lists<'_>) {
+    fn table(&mut self, length: usize, lists: &NamedLists<'_>) {
         if self.is_full() {
             return;
         }
@@ -352,15 +310,15 @@ impl Numbers {
 
 /// Lists of scalars by their length, in the order of the keys; a list of edges is two columns of the
 /// lists that have a value for each bin.
-fn by_length(keys: &Map<String, Value>) -> Vec<(usize, Lists<'_>)> {
+fn by_length(keys: &Map<String, Value>) -> Vec<(usize, NamedLists<'_>)> {
     let lists = keys.iter().filter_map(|(name, value)| {
         let list = value.as_array()?;
         let fine = !list.is_empty() && list.iter().all(|item| cell(item).is_some());
         fine.then_some((name.as_str(), list.as_slice()))
     });
-    let lists: Lists<'_> = lists.collect();
+    let lists: NamedLists<'_> = lists.collect();
     let has = |length: usize| lists.iter().any(|(_, list)| list.len() == length);
-    let mut groups: Vec<(usize, Lists<'_>)> = vec![];
+    let mut groups: Vec<(usize, NamedLists<'_>)> = vec![];
     for (name, list) in &lists {
         let bins = list.len() - 1;
         let columns = match *name == "edges" && has(bins) {

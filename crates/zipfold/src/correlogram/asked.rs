@@ -116,7 +116,7 @@ impl Correlogram {
             return Err(e.remedy(format!("leave out {}", Opt::Single)));
         }
         let some = self.bins > 0 && self.bins < MOST_LINES;
-        // Edges are told apart one after another: their memory is not asked for yet.
+        // Edges are told apart one after another: their memory is not requested yet.
         let together = |at: i64| self.edge(at) >= self.edge(at + 1);
         if !some || (0..self.bins as i64).any(together) {
             let what = format!(
@@ -176,13 +176,7 @@ impl Correlogram {
         let held = options.budget.reserve(bytes, "the correlograms")?;
         let mut sizes = vec![0; units.len()];
         codes.iter().for_each(|code| sizes[*code as usize] += 1);
-        let ends = |(lo, hi): (f64, f64), t: &f64| (lo.min(*t), hi.max(*t));
-        let (lo, hi) = times.iter().fold((f64::INFINITY, f64::NEG_INFINITY), ends);
-        if !(hi - lo).is_finite() {
-            let what = format!("expected times whose differences are finite, got {lo} and {hi}");
-            let e = Error::input(what).at_place(side.name.clone());
-            return Err(e.remedy("times in a larger unit"));
-        }
+        let span = span(&times, &side.name)?;
         let own = [(self.time.clone(), times)];
         let marks = [(
             UNIT.to_string(),
@@ -193,7 +187,7 @@ impl Correlogram {
         Ok(Spikes {
             units,
             sizes,
-            span: hi - lo,
+            span,
             table: table.with_attributes(marks)?,
             _held: held,
         })
@@ -234,6 +228,18 @@ impl Correlogram {
         };
         (problem, data)
     }
+}
+
+/// The time from the first spike to the last.
+fn span(times: &[f64], name: &str) -> Result<f64> {
+    let ends = |(lo, hi): (f64, f64), t: &f64| (lo.min(*t), hi.max(*t));
+    let (lo, hi) = times.iter().fold((f64::INFINITY, f64::NEG_INFINITY), ends);
+    if (hi - lo).is_finite() {
+        return Ok(hi - lo);
+    }
+    let what = format!("expected times whose differences are finite, got {lo} and {hi}");
+    let e = Error::input(what).at_place(name);
+    Err(e.remedy("times in a larger unit"))
 }
 
 /// Counts by lag and pair of units as counts by pair of units and lag.

@@ -1,6 +1,6 @@
 //! Pictures in files: SVG, and PNG where the build has the feature `png`.
 
-use crate::destination::is_png;
+use crate::suffix::is_png;
 use crate::written::write_text;
 use zipfold_core::Result;
 #[cfg(not(feature = "png"))]

@@ -12,6 +12,7 @@ use super::asked::{TableKind, Ties};
 use super::keys::RowsByKey;
 use super::listed::{ListedPairs, RowMatches};
 use super::sides::KEY;
+use super::signals::StopNowAndThen;
 use crate::options::Options;
 use crate::query::{Answer, Query};
 use std::ops::Range;
@@ -797,31 +798,6 @@ struct NearestFound {
     visited: u64,
     /// What the lists hold of the budget.
     _held: Vec<Reservation>,
-}
-
-/// Looks for a signal once in many steps of a loop.
-struct StopNowAndThen<'a> {
-    stop: Stop<'a>,
-    steps: u32,
-}
-
-/// Steps between looks.
-const STEPS: u32 = 1 << 16;
-
-impl<'a> StopNowAndThen<'a> {
-    fn new(options: &'a Options<'_>) -> StopNowAndThen<'a> {
-        StopNowAndThen {
-            stop: Stop(options.stop),
-            steps: 0,
-        }
-    }
-    fn look(&mut self) -> Result<()> {
-        self.steps += 1;
-        match self.steps.is_multiple_of(STEPS) {
-            true => self.stop.check(),
-            false => Ok(()),
-        }
-    }
 }
 
 /// The nearest rows of each row.

@@ -162,17 +162,7 @@ impl Variogram {
         left_out: u64,
         budget: &Budget,
     ) -> Result<ValuedPlaces> {
-        let extent = |column: &Vec<f64>| {
-            let (lo, hi) = column
-                .iter()
-                .fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), v| {
-                    (lo.min(*v), hi.max(*v))
-                });
-            hi - lo
-        };
-        let sides: Vec<f64> = positions.iter().map(extent).collect();
-        refuse_squares(&sides, &self.data)?;
-        let diagonal = sides.iter().map(|s| s * s).sum::<f64>().sqrt();
+        let diagonal = diagonal(&positions, &self.data)?;
         let (axes, rows) = (positions.len(), values[0].len() as f64);
         let mean = |column: &[f64]| column.iter().sum::<f64>() / rows;
         let centred: Vec<Vec<f64>> = values
@@ -390,6 +380,18 @@ impl Variogram {
         let (problem, data) = self.question(places, edges, azimuth)?;
         Ok(Query::new(&problem, &data, options).explain()?.text(false))
     }
+}
+
+/// The length of the diagonal of the box of all positions.
+fn diagonal(positions: &[Vec<f64>], name: &str) -> Result<f64> {
+    let extent = |column: &Vec<f64>| {
+        let ends = |(lo, hi): (f64, f64), v: &f64| (lo.min(*v), hi.max(*v));
+        let (lo, hi) = column.iter().fold((f64::INFINITY, f64::NEG_INFINITY), ends);
+        hi - lo
+    };
+    let sides: Vec<f64> = positions.iter().map(extent).collect();
+    refuse_squares(&sides, name)?;
+    Ok(sides.iter().map(|s| s * s).sum::<f64>().sqrt())
 }
 
 /// What an estimator makes of the mean of its terms over n pairs.
