@@ -62,7 +62,7 @@ const ASKED: [(&str, &[&str]); 11] = [
     ),
     (
         "rdf frame.xyz --box 10,10,10 --range 0 4 --bins 8",
-        &["frames", "Ar"],
+        &["frames", "curves"],
     ),
     (
         "hist cells.csv --columns x,y --range 0 4 --bins 8",

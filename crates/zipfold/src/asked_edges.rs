@@ -46,8 +46,9 @@ impl AskedEdges<'_> {
         let ascend = edges.len() > 1 && edges.windows(2).all(|e| e[0] < e[1]);
         let fine = |e: &f64| *e >= 0.0 && e.is_finite();
         if !ascend || !edges.iter().all(fine) || edges.len() - 1 > MOST_BINS {
-            let what = format!("expected 2 to {} ascending edges from 0 on", MOST_BINS + 1);
+            let what = "expected at least two ascending edges from 0 on";
             let e = Error::request(what).at_place(Opt::EdgesOfBins);
+            let e = e.limit(format!("{} edges", MOST_BINS + 1));
             return Err(e.remedy(Opt::Max.like("R")));
         }
         Ok(())
