@@ -66,7 +66,7 @@ const ASKED: [(&str, &[&str]); 11] = [
     ),
     (
         "hist cells.csv --columns x,y --range 0 4 --bins 8",
-        &["euclidean", "count"],
+        &["histogram", "count"],
     ),
     (
         "join cells.csv cells.csv --on kind --select x.x,y.y",
