@@ -44,6 +44,13 @@ pub(crate) fn words(opt: Opt, given: Given<'_>) -> String {
         (Opt::Domain, _) => format!(".domain('{value}')"),
         (Opt::Range, _) => format!("range=({})", value.replace(' ', ", ")),
         (Opt::Columns, _) => columns(value, exact),
+        (Opt::Positions | Opt::Columns2, _) => format!(
+            "{}={:?}",
+            argument(opt),
+            value.split(',').collect::<Vec<_>>()
+        )
+        .replace('"', "'"),
+        (Opt::Window, _) => format!("window=[{}]", value.replace(',', ", ")),
         (Opt::Output, _) if value.ends_with(".npy") => "out=numpy.memmap(…)".into(),
         (Opt::Pair, _) => format!("metric={}", literal(value)),
         _ => format!("{}={}", argument(opt), literal(value)),
@@ -69,6 +76,8 @@ fn argument(opt: Opt) -> &'static str {
     // Most arguments are the keys of problem files.
     match opt {
         Opt::Edges => "bins",
+        Opt::EdgesOfBins => "edges",
+        Opt::Positions => "columns",
         Opt::Domain => ".domain(…)",
         Opt::Columns => "X[[…]]",
         Opt::Devices => "zf.devices()",

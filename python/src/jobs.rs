@@ -4,17 +4,20 @@ use crate::errors::{raise, words};
 use crate::in_memory::{InMemory, known};
 use crate::options::Given;
 use crate::run::warn;
+use crate::shown::{ShownAnswer, save_or_page};
 use crate::watch::attended;
 use pyo3::prelude::*;
-use zipfold::internals::core::renamed::no_problem;
+use serde::Serialize;
+use zipfold::internals::described::{DeserializeOwned, from_json};
 use zipfold::internals::one_table::TableQuestion;
 use zipfold::internals::rdf::refuse;
+use zipfold::internals::report::Shown;
 use zipfold::io::OutputOptions;
 use zipfold::{Error, Options, Result};
 
 /// A question that was read from JSON.
-pub(crate) fn question<Q>(py: Python<'_>, read: serde_json::Result<Q>) -> PyResult<Q> {
-    read.map_err(|e| raise(py, &no_problem(&e.to_string())))
+pub(crate) fn question<Q: DeserializeOwned>(py: Python<'_>, text: &str) -> PyResult<Q> {
+    from_json(text).map_err(|e| raise(py, &e))
 }
 
 /// Answers, and saves the answer at each of `paths`, which `refuse` refuses before any work where
@@ -60,25 +63,28 @@ pub(crate) fn explained(
 }
 
 /// Answers `text` (a question about one table, as JSON) for a table in memory or for the file that it
-/// names, and saves the answer at each of `paths`.
+/// names, and saves the answer at each of `paths`; also the answer for pages, of the job `name`.
 pub(crate) fn ask<Q>(
     py: Python<'_>,
-    text: &str,
+    (name, text): (&'static str, &str),
     table: Option<InMemory<'_>>,
     given: &Given,
     paths: (&[String], bool),
     save: impl Fn(&Q::Answer, &str, OutputOptions) -> Result<()> + Send + Sync,
-) -> PyResult<Q::Answer>
+) -> PyResult<(Q::Answer, ShownAnswer)>
 where
-    Q: TableQuestion<Answer: Send> + Send + Sync,
+    Q: TableQuestion<Answer: Shown + Clone + Send + Sync + 'static> + Serialize + Send + Sync,
 {
-    let asked: Q = question(py, serde_json::from_str(text))?;
+    let asked: Q = question(py, text)?;
     let known = known(&[table])?;
+    let save = save_or_page(name, &asked, save);
     let answer = |options: &Options<'_>| match known.first().cloned().flatten() {
         Some(table) => asked.of_table(table, options),
         None => asked.run(options),
     };
-    answered(py, given, paths, refuse, answer, save)
+    let answer = answered(py, given, paths, refuse, answer, save)?;
+    let shown = ShownAnswer::new(py, name, &asked, answer.clone())?;
+    Ok((answer, shown))
 }
 
 /// Says how `text` would be answered.
@@ -91,7 +97,7 @@ pub(crate) fn told<Q>(
 where
     Q: TableQuestion + Send + Sync,
 {
-    let asked: Q = question(py, serde_json::from_str(text))?;
+    let asked: Q = question(py, text)?;
     let known = known(&[table])?;
     explained(py, given, |options| {
         let told = match known.first().cloned().flatten() {

@@ -17,6 +17,7 @@ mod product;
 mod rdf;
 mod results;
 mod run;
+mod shown;
 mod store;
 mod tables;
 mod variogram;

@@ -3,6 +3,7 @@
 use crate::errors::{raise, words};
 use crate::jobs::{answered, explained, question};
 use crate::options::Given;
+use crate::shown::{ShownAnswer, save_or_page};
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -25,7 +26,7 @@ pub(crate) fn network<'py>(
     given: Given,
     out: (Vec<String>, bool),
 ) -> PyResult<Bound<'py, PyDict>> {
-    let asked: Association = question(py, serde_json::from_str(text))?;
+    let asked: Association = question(py, text)?;
     let known = table(known, asked.transpose)?;
     let mut filled = vec![];
     let answer = |options: &Options<'_>| {
@@ -40,9 +41,12 @@ pub(crate) fn network<'py>(
         Ok(network)
     };
     let out = (out.0.as_slice(), out.1);
-    let network = answered(py, &given, out, refuse, answer, AssociationNetwork::save)?;
+    let save = save_or_page("network", &asked, AssociationNetwork::save);
+    let network = answered(py, &given, out, refuse, answer, save)?;
     let n = network.names.rows();
+    let shown = ShownAnswer::new(py, "network", &asked, network.clone())?;
     let out = arrays(py, network)?;
+    out.set_item("shown", Py::new(py, shown)?)?;
     let square = PyDict::new(py);
     for (name, matrix) in matrices.iter().zip(filled) {
         let array = PyArray1::from_vec(py, matrix.into_values()).reshape([n, n])?;
@@ -69,7 +73,7 @@ pub(crate) fn explain_network(
     known: InMemory<'_>,
     given: Given,
 ) -> PyResult<String> {
-    let asked: Association = question(py, serde_json::from_str(text))?;
+    let asked: Association = question(py, text)?;
     let known = table(known, asked.transpose)?;
     explained(py, &given, |options| {
         let rows = rows(&asked, known.as_ref(), options)?;

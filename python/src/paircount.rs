@@ -3,6 +3,7 @@
 use crate::errors::{raise, words};
 use crate::jobs::{answered, explained, question};
 use crate::options::Given;
+use crate::shown::{ShownAnswer, save_or_page};
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -25,8 +26,7 @@ pub(crate) fn paircount<'py>(
     paths: Vec<String>,
     overwrite: bool,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let (asked, known): (PairCount, _) =
-        (question(py, serde_json::from_str(text))?, tables(&known)?);
+    let (asked, known): (PairCount, _) = (question(py, text)?, tables(&known)?);
     let count = |options: &Options<'_>| {
         let tables = asked.read_beside(&|name| known.get(name).cloned(), &options.budget)?;
         asked.count(&tables, options)
@@ -37,9 +37,12 @@ pub(crate) fn paircount<'py>(
         (&paths, overwrite),
         refuse,
         count,
-        PairCounts::save,
+        save_or_page("paircount", &asked, PairCounts::save),
     )?;
-    arrays(py, answer)
+    let shown = ShownAnswer::new(py, "paircount", &asked, answer.clone())?;
+    let out = arrays(py, answer)?;
+    out.set_item("shown", Py::new(py, shown)?)?;
+    Ok(out)
 }
 
 /// Says how each term of `text` would be counted.
@@ -50,8 +53,7 @@ pub(crate) fn explain_paircount(
     known: InMemory<'_>,
     given: Given,
 ) -> PyResult<String> {
-    let (asked, known): (PairCount, _) =
-        (question(py, serde_json::from_str(text))?, tables(&known)?);
+    let (asked, known): (PairCount, _) = (question(py, text)?, tables(&known)?);
     explained(py, &given, |options| {
         let tables = asked.read_beside(&|name| known.get(name).cloned(), &options.budget)?;
         Ok(asked.explain_tables(&tables, options)?.told(words))

@@ -19,15 +19,16 @@ pub(crate) fn ripley<'py>(
     paths: Vec<String>,
     overwrite: bool,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let answer = ask::<Ripley>(
+    let (answer, shown) = ask::<Ripley>(
         py,
-        text,
+        ("ripley", text),
         table,
         &given,
         (&paths, overwrite),
         RipleyAnswer::save,
     )?;
     let out = PyDict::new(py);
+    out.set_item("shown", Py::new(py, shown)?)?;
     out.set_item("kinds", answer.kinds)?;
     out.set_item("sizes", PyArray1::from_vec(py, answer.sizes))?;
     let window = PyArray1::from_vec(py, answer.window.concat());
@@ -83,9 +84,9 @@ pub(crate) fn cooccurrence<'py>(
     paths: Vec<String>,
     overwrite: bool,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let answer = ask::<Cooccurrence>(
+    let (answer, shown) = ask::<Cooccurrence>(
         py,
-        text,
+        ("cooccurrence", text),
         table,
         &given,
         (&paths, overwrite),
@@ -97,6 +98,7 @@ pub(crate) fn cooccurrence<'py>(
         answer.edges.len() - 1,
     ];
     let out = PyDict::new(py);
+    out.set_item("shown", Py::new(py, shown)?)?;
     let counts = PyArray1::from_vec(py, answer.all_counts);
     out.set_item("counts", counts.reshape(shape)?)?;
     let ratios = PyArray1::from_vec(py, answer.all_ratios);
@@ -129,9 +131,9 @@ pub(crate) fn correlogram<'py>(
     paths: Vec<String>,
     overwrite: bool,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let answer = ask::<Correlogram>(
+    let (answer, shown) = ask::<Correlogram>(
         py,
-        text,
+        ("correlogram", text),
         table,
         &given,
         (&paths, overwrite),
@@ -143,6 +145,7 @@ pub(crate) fn correlogram<'py>(
     let values = both().flat_map(|(a, b)| answer.values(a, b)).collect();
     let expected = both().map(|(a, b)| answer.expected(a, b)).collect();
     let out = PyDict::new(py);
+    out.set_item("shown", Py::new(py, shown)?)?;
     out.set_item(
         "values",
         PyArray1::<f64>::from_vec(py, values).reshape(shape)?,

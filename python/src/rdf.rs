@@ -3,6 +3,7 @@
 use crate::errors::words;
 use crate::jobs::{answered, explained, question};
 use crate::options::Given;
+use crate::shown::{ShownAnswer, save_or_page};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -19,14 +20,19 @@ pub(crate) fn rdf<'py>(
     paths: Vec<String>,
     overwrite: bool,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let asked: Rdf = question(py, serde_json::from_str(text))?;
+    let asked: Rdf = question(py, text)?;
     let (paths, count) = ((&paths[..], overwrite), |options: &Options<'_>| {
         asked.answer(options)
     });
-    match answered(py, &given, paths, refuse, count, RdfAnswer::save)? {
+    let save = save_or_page("rdf", &asked, RdfAnswer::save);
+    let answer = answered(py, &given, paths, refuse, count, save)?;
+    let shown = ShownAnswer::new(py, "rdf", &asked, answer.clone())?;
+    let out = match answer {
         RdfAnswer::Functions(radial) => arrays(py, radial),
         RdfAnswer::Factors(factors) => factor_arrays(py, factors),
-    }
+    }?;
+    out.set_item("shown", Py::new(py, shown)?)?;
+    Ok(out)
 }
 
 /// Structure factors as a dictionary of arrays.
@@ -81,7 +87,7 @@ fn curve(py: Python<'_>, curve: Curve) -> PyResult<Bound<'_, PyDict>> {
 /// Says how the first frame of `text` would be counted.
 #[pyfunction]
 pub(crate) fn explain_rdf(py: Python<'_>, text: &str, given: Given) -> PyResult<String> {
-    let asked: Rdf = question(py, serde_json::from_str(text))?;
+    let asked: Rdf = question(py, text)?;
     explained(py, &given, |options| {
         Ok(asked.explain(options)?.told(words))
     })

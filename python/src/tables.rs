@@ -8,6 +8,7 @@ use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use zipfold::internals::crossmatch::CrossMatch;
+use zipfold::internals::described::DeserializeOwned;
 use zipfold::internals::io::rows_write::Cells;
 use zipfold::internals::silhouette::{Silhouette, Silhouettes};
 use zipfold::internals::tables::{JoinedRows, MatchedRows, TableJoin};
@@ -15,9 +16,7 @@ use zipfold::io::OutputOptions;
 use zipfold::{Budget, Error, Message, Options, Result, Table};
 
 /// A question about two tables, or about one and itself.
-trait OfTables: Sized + Send + Sync {
-    /// The question from JSON.
-    fn read(text: &str) -> serde_json::Result<Self>;
+trait OfTables: DeserializeOwned + Send + Sync {
     /// The tables: those in memory, the others from their files.
     fn tables(&self, known: [Option<Table>; 2], budget: &Budget) -> Result<Vec<Table>>;
     fn numbers(&self, tables: Vec<Table>, options: &Options<'_>) -> Result<MatchedRows>;
@@ -47,9 +46,6 @@ fn two(tables: Vec<Table>) -> Result<(Table, Table)> {
 }
 
 impl OfTables for TableJoin {
-    fn read(text: &str) -> serde_json::Result<Self> {
-        serde_json::from_str(text)
-    }
     fn tables(&self, known: [Option<Table>; 2], budget: &Budget) -> Result<Vec<Table>> {
         let (x, y) = self.read_beside(known, budget)?;
         Ok(std::iter::once(x).chain(y).collect())
@@ -74,9 +70,6 @@ impl OfTables for TableJoin {
 }
 
 impl OfTables for CrossMatch {
-    fn read(text: &str) -> serde_json::Result<Self> {
-        serde_json::from_str(text)
-    }
     fn tables(&self, known: [Option<Table>; 2], budget: &Budget) -> Result<Vec<Table>> {
         let (x, y) = self.read_beside(known, budget)?;
         Ok(vec![x, y])
@@ -119,7 +112,7 @@ fn ask<'py, Q: OfTables>(
     given: Given,
     (paths, overwrite): (Vec<String>, bool),
 ) -> PyResult<Bound<'py, PyDict>> {
-    let asked = question(py, Q::read(text))?;
+    let asked = question::<Q>(py, text)?;
     let in_memory = tables.iter().all(Option::is_some);
     let known = known(tables)?;
     let how = OutputOptions {
@@ -192,7 +185,7 @@ fn told<Q: OfTables>(
     tables: &[Option<InMemory<'_>>],
     given: &Given,
 ) -> PyResult<String> {
-    let asked = question(py, Q::read(text))?;
+    let asked = question::<Q>(py, text)?;
     let known = known(tables)?;
     explained(py, given, |options| {
         let tables = asked.tables(pair_of(&known), &options.budget)?;
@@ -260,8 +253,16 @@ pub(crate) fn silhouette<'py>(
     overwrite: bool,
 ) -> PyResult<Bound<'py, PyDict>> {
     let paths = (&paths[..], overwrite);
-    let answer = jobs::ask::<Silhouette>(py, text, table, &given, paths, Silhouettes::write)?;
+    let (answer, shown) = jobs::ask::<Silhouette>(
+        py,
+        ("silhouette", text),
+        table,
+        &given,
+        paths,
+        Silhouettes::save,
+    )?;
     let out = PyDict::new(py);
+    out.set_item("shown", Py::new(py, shown)?)?;
     out.set_item("mean", answer.mean)?;
     out.set_item("values", PyArray1::from_vec(py, answer.values))?;
     out.set_item("own", PyArray1::from_vec(py, answer.own))?;

@@ -20,8 +20,16 @@ pub(crate) fn variogram<'py>(
     overwrite: bool,
 ) -> PyResult<Bound<'py, PyDict>> {
     let paths = (&paths[..], overwrite);
-    let answer = ask::<Variogram>(py, text, table, &given, paths, Variograms::save)?;
+    let (answer, shown) = ask::<Variogram>(
+        py,
+        ("variogram", text),
+        table,
+        &given,
+        paths,
+        Variograms::save,
+    )?;
     let out = PyDict::new(py);
+    out.set_item("shown", Py::new(py, shown)?)?;
     out.set_item("edges", PyArray1::from_vec(py, answer.edges))?;
     out.set_item("variances", PyArray1::from_vec(py, answer.variances))?;
     out.set_item("rows", answer.rows)?;

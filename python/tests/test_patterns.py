@@ -166,3 +166,90 @@ def test_numbers_that_are_none_are_refused_by_name() -> None:
         zf.ripley(POINTS, window=[0, np.nan, 0, 6])
     with pytest.raises(zf.RequestError, match="edges: expected a finite number"):
         zf.cooccurrence(POINTS, KINDS, edges=[0, np.nan])
+
+
+DOORS = [
+    (lambda: zf.ripley(POINTS, bins=-2), "bins: expected a whole number from 0 to"),
+    (lambda: zf.ripley(POINTS, seed=3), "simulations: expected simulations with seed, got none"),
+    (lambda: zf.ripley(POINTS, null="points"), "simulations: expected simulations with null, got none"),
+    (lambda: zf.ripley(POINTS, correction="edge"), "correction: expected none . border . translation . isotropic . periodic, got 'edge'"),
+    (lambda: zf.cooccurrence(POINTS, KINDS, edges=[0, 1], bins=3), "edges: expected edges alone, got bins too"),
+    (lambda: zf.cooccurrence(POINTS, KINDS, edges=[0, 1], max=3), "edges: expected edges alone, got max too"),
+    (lambda: zf.cooccurrence(POINTS * 1e200, KINDS), "expected positions whose squared distances are finite"),
+    (lambda: zf.correlogram([0.0, 1.0], normalise="hertz"), "normalise: expected count . rate . probability, got 'hertz'"),
+    (lambda: zf.correlogram([0.0, 1.0], ["a", "b"], single=True), "units: expected one unit or a column of units, got single too"),
+    (lambda: zf.variogram(POINTS, POINTS[:, 0], edges=[0, 1], lags=3), "edges: expected edges alone, got lags too"),
+    (lambda: zf.variogram(POINTS, POINTS[:, 0], fit_weights="equal"), "fit_weights: expected models whose fit has these weights"),
+    (lambda: zf.variogram(POINTS, POINTS[:, 0] * 1e200), "expected values whose squared differences have a finite sum"),
+]
+
+
+@pytest.mark.parametrize(("call", "told"), DOORS)
+def test_what_has_no_use_is_refused_by_its_name(call, told):
+    with pytest.raises(ValueError, match=told):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (lambda: zf.ripley(POINTS, bins=1.5), "bins: expected a whole number, got 1.5"),
+        (lambda: zf.cooccurrence(POINTS, ["a", 1] * 150), "labels: expected labels that are all text or all numbers, got int, str"),
+        (lambda: zf.cooccurrence(POINTS, np.array(["a", 1] * 150, dtype=object)), "all text or all numbers"),
+        (lambda: zf.cooccurrence(POINTS, KINDS, columns="xy"), "columns: expected several names, got 'xy'"),
+        (lambda: zf.cooccurrence(POINTS, KINDS, edges=3), "edges: expected several numbers, got 3"),
+    ],
+)
+def test_what_is_of_another_type_is_refused_by_its_name(call, told):
+    with pytest.raises(zf.ArrayTypeError, match=told):
+        call()
+
+
+def test_labels_that_are_numbers_are_those_of_a_file(tmp_path):
+    units = RANDOM.integers(8, 12, 300)
+    table = pd.DataFrame({"time": POINTS[:, 0], "unit": units})
+    table.to_csv(tmp_path / "spikes.csv", index=False)
+    wanted = ["8", "9", "10", "11"]
+    for times, labels in (
+        (POINTS[:, 0], units),
+        (POINTS[:, 0], units.astype(float)),
+        (POINTS[:, 0], units.tolist()),
+        (POINTS[:, 0], units.astype(object)),
+        (table, None),
+        (tmp_path / "spikes.csv", None),
+    ):
+        found = zf.correlogram(times, labels, max=0.5, bins=3)
+        assert found.units == wanted
+        assert found == zf.correlogram(table, "unit", max=0.5, bins=3)
+    assert zf.correlogram(table, single=True, max=0.5, bins=3) == zf.correlogram(POINTS[:, 0], max=0.5, bins=3)
+
+
+def test_answers_write_pages(tmp_path):
+    import pickle
+
+    found = zf.ripley(POINTS, by=KINDS, bins=3)
+    found.report(tmp_path / "k.html")
+    zf.ripley(POINTS, by=KINDS, bins=3, save=tmp_path / "same.html")
+    page = (tmp_path / "k.html").read_text()
+    assert page == (tmp_path / "same.html").read_text()
+    assert "<svg" in page and "http" not in page and "by = &quot;kind&quot;" in page.replace('"', "&quot;")
+    with pytest.raises(ValueError, match="overwrite=True"):
+        found.report(tmp_path / "k.html")
+    with pytest.raises(ValueError, match="expected a name that ends in .html"):
+        found.report(tmp_path / "k.pdf")
+    copy = pickle.loads(pickle.dumps(found))
+    assert copy == found
+    with pytest.raises(ValueError, match="got a copy"):
+        copy.report(tmp_path / "copy.html")
+    for at, answer in enumerate(
+        (
+            zf.cooccurrence(POINTS, KINDS, bins=3),
+            zf.correlogram(POINTS[:, 0], KINDS, bins=3),
+            zf.variogram(POINTS, POINTS[:, 0], lags=3),
+            zf.silhouette(POINTS, KINDS),
+            zf.network(RANDOM.random((6, 9))),
+            zf.paircount({"x": POINTS[:, 0], "y": POINTS[:, 1], "z": POINTS[:, 0]}, [0.1, 1, 2]),
+        )
+    ):
+        answer.report(tmp_path / f"{at}.html")
+        assert "<svg" in (tmp_path / f"{at}.html").read_text()

@@ -15,6 +15,10 @@ _Weights = list[tuple[np.ndarray, np.ndarray] | None]
 _Column = tuple[str, npt.NDArray[Any], list[str] | None]
 _InMemory = tuple[np.ndarray, list[str], list[tuple[str, np.ndarray, list[str]]], list[str]]
 
+class ShownAnswer:
+    def report(self, path: str, overwrite: bool) -> None: ...
+    def svg(self) -> str | None: ...
+
 def dense(
     x: np.ndarray,
     y: np.ndarray | None,

@@ -26,6 +26,7 @@ An object may speak several protocols. The first of these that it has decides (:
 
 from __future__ import annotations
 
+import operator
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -35,7 +36,7 @@ import numpy as np
 from . import _zipfold
 from .errors import ArrayTypeError, DeviceError, InputError, RequestError
 
-__all__ = ["array", "like", "matrix", "named_rows", "number", "rows"]
+__all__ = ["array", "finite", "finites", "like", "marked", "matrix", "named_rows", "names_of", "number", "rows", "whole"]
 
 _DOUBLE = np.dtype(np.float64)
 _SINGLE = np.dtype(np.float32)
@@ -75,6 +76,61 @@ def finite(value: Any, name: str) -> float:
     if not np.isfinite(one):
         raise RequestError(f"{name}: expected a finite number, got {one}")
     return one
+
+
+def names_of(columns: Any, name: str) -> list[str] | None:
+    """Several names of columns; one text is none."""
+    if columns is None:
+        return None
+    if isinstance(columns, (str, bytes)) or not hasattr(columns, "__iter__"):
+        raise ArrayTypeError(f"{name}: expected several names, got {columns!r}\n  try: {name}=[{columns!r}]")
+    return [str(one) for one in columns]
+
+
+def finites(values: Any, name: str) -> list[float]:
+    """Several numbers that JSON can hold."""
+    if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
+        raise ArrayTypeError(f"{name}: expected several numbers, got {values!r}")
+    return [finite(one, name) for one in values]
+
+
+def whole(value: Any, name: str) -> int:
+    """A whole number from 0 on."""
+    one = None if isinstance(value, (bool, np.bool_)) or not hasattr(value, "__index__") else operator.index(value)
+    if one is None:
+        raise ArrayTypeError(f"{name}: expected a whole number, got {value!r}")
+    if not 0 <= one < 2**64:
+        raise RequestError(f"{name}: expected a whole number from 0 to 2^64 - 1, got {one}")
+    return one
+
+
+def _is_missing(label: Any) -> bool:
+    """Whether a label is None, NaN, NaT or the NA of pandas: of these, the last three are equal to nothing."""
+    same = label == label
+    return label is None or not (isinstance(same, (bool, np.bool_)) and bool(same))
+
+
+def marked(places: np.ndarray, names: list[str], labels: Any, name: str, option: str) -> Any:
+    """A table in memory of numbers and of labels in the column ``name``: numbers stay numbers, so that their order and their names
+    are those of a file."""
+    # NumPy would make words of numbers that are among words.
+    marks = np.asarray(labels, dtype=object) if isinstance(labels, (list, tuple)) else np.asarray(labels)
+    if marks.shape != (len(places),):
+        raise InputError(f"{option}: expected one label for each of {len(places)} rows, got the shape {marks.shape}")
+    every = marks.tolist()
+    missing = next((row for row, mark in enumerate(every) if _is_missing(mark) or mark == ""), None)
+    if missing is not None:
+        raise InputError(f"{option}: expected a label, got none in row {missing} (from 0)\n  try: leave the row out, or give it a label")
+    if all(isinstance(mark, (int, float, np.number, np.bool_)) for mark in every):
+        column = numbers(np.asarray(every), option).astype(np.float64)
+        return np.ascontiguousarray(np.column_stack([places, column])), [*names, name], [], []
+    kinds = sorted({"str" if isinstance(mark, str) else type(mark).__name__ for mark in every})
+    if len(kinds) > 1:
+        raise ArrayTypeError(f"{option}: expected labels that are all text or all numbers, got {', '.join(kinds)}\n  try: [str(one) for one in {option}]")
+    if kinds == ["bytes"]:
+        raise ArrayTypeError(f"{option}: expected labels of text, got bytes\n  try: [one.decode() for one in {option}]")
+    known, codes = np.unique([str(mark) for mark in every], return_inverse=True)
+    return places, names, [(name, codes.astype(np.float64), known.tolist())], []
 
 
 def like(result: np.ndarray, source: Any) -> Any:

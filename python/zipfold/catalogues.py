@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import operator
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from . import _zipfold
-from .arrays import number, rows
-from .errors import InputError
-from .results import Same
+from .arrays import finite, marked, names_of, rows, whole
+from .results import Reported, reported
 from .settings import check_how, given, output_paths
 from .tables import arrow_like, chosen, in_memory, matches
 
@@ -86,12 +84,12 @@ def crossmatch(
     asked = {
         "x": os.fspath(left) if file[0] else "left",
         "y": os.fspath(right) if file[1] else "right",
-        "columns": None if columns is None else [str(column) for column in columns],
-        "columns2": None if columns2 is None else [str(column) for column in columns2],
+        "columns": names_of(columns, "columns"),
+        "columns2": names_of(columns2, "columns2"),
         "sky": bool(sky),
-        "radius": None if radius is None else number(radius, "radius"),
+        "radius": None if radius is None else finite(radius, "radius"),
         "find": find,
-        "nearest": operator.index(nearest),
+        "nearest": whole(nearest, "nearest"),
         "join_kind": kind,
         "select": [select] if isinstance(select, str) else [str(one) for one in select],
     }
@@ -112,7 +110,7 @@ def crossmatch(
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Silhouettes(Same):
+class Silhouettes(Reported):
     """Silhouettes of labelled rows: ``values`` by row, their ``mean``, and ``by_group`` in the order of ``groups``.
 
     ``own`` and ``next`` are the mean distances of each row to its own group and to the next one, which ``neighbours`` numbers;
@@ -127,12 +125,6 @@ class Silhouettes(Same):
     neighbours: np.ndarray
     groups: list[str]
     by_group: np.ndarray
-
-
-def _is_missing(label: Any) -> bool:
-    """Whether a label is None, NaN, NaT or the NA of pandas: of these, the last three are equal to nothing."""
-    same = label == label
-    return label is None or not (isinstance(same, (bool, np.bool_)) and bool(same))
 
 
 def silhouette(
@@ -184,7 +176,7 @@ def silhouette(
     asked: dict[str, Any] = {
         "data": "data",
         "labels": "label",
-        "columns": None if columns is None else [str(column) for column in columns],
+        "columns": names_of(columns, "columns"),
         "metric": metric,
         "formula": formula,
         "params": how,
@@ -198,16 +190,8 @@ def silhouette(
         known = in_memory(arrow_like(data) if isinstance(data, Mapping) else data, "data", wanted)
     else:
         array = np.ascontiguousarray(rows(data, "data"), dtype=np.float64)
-        marks = np.asarray(labels)
-        if marks.shape != (len(array),):
-            raise InputError(f"labels: expected one label for each of {len(array)} rows, got the shape {marks.shape}")
-        missing = next((row for row, mark in enumerate(marks.tolist()) if _is_missing(mark)), None)
-        if missing is not None:
-            raise InputError(f"labels: expected a label, got none in row {missing} (from 0)\n  try: leave the row out, or give it a label")
-        names, codes = np.unique(marks, return_inverse=True)
-        words = [str(name) for name in names]
-        known = (array, [f"c{k}" for k in range(array.shape[1])], [("label", codes.astype(np.float64), words)], [])
+        known = marked(array, [f"c{k}" for k in range(array.shape[1])], labels, "label", "labels")
     text = json.dumps(asked)
     if explain:
         return _zipfold.explain_silhouette(text, known, given(**run))
-    return Silhouettes(**_zipfold.silhouette(text, known, given(**run), output_paths(save), overwrite))
+    return reported(Silhouettes, _zipfold.silhouette(text, known, given(**run), output_paths(save), overwrite))

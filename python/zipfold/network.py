@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from . import _zipfold
-from .arrays import named_rows, number
+from .arrays import finite, finites, named_rows, whole
 from .errors import RequestError
-from .results import Same, _need
+from .results import Reported, _need, reported
 from .settings import check_how, given, output_paths
 
 __all__ = ["AssociationNetwork", "network"]
@@ -22,7 +22,7 @@ _MATRICES = ("values", "weights", "overlaps")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class AssociationNetwork(Same):
+class AssociationNetwork(Reported):
     """Edges between rows that go together, in the order of their rows.
 
     Edge k joins rows ``i[k] < j[k]`` of ``names``; ``values`` has its measure, ``counts`` the samples that both rows have, ``p``
@@ -98,11 +98,14 @@ def _question(
     unknown = [name for name in wanted if name not in _MATRICES]
     if unknown:
         raise RequestError(f"matrices: expected 'values', 'weights' or 'overlaps', got {unknown[0]!r}")
-    asked["powers"] = [number(value, "powers") for value in asked["powers"]]
+    asked["powers"] = finites(asked["powers"], "powers")
     asked["columns"] = None if columns is None else [str(column) for column in columns]
     for name in ("fdr", "threshold", "prune", "power"):
         if asked[name] is not None and (name, asked[name]) != ("power", "auto"):
-            asked[name] = number(asked[name], name)
+            asked[name] = finite(asked[name], name)
+    for name in ("min_periods", "top", "permutations", "seed", "bins", "order"):
+        if asked[name] is not None:
+            asked[name] = whole(asked[name], name)
     if isinstance(data, (str, os.PathLike)):
         return asked | {"data": os.fspath(data)}, None, wanted
     array, found = named_rows(data, "data")
@@ -192,4 +195,4 @@ def network(
     text = json.dumps(asked)
     if explain:
         return _zipfold.explain_network(text, known, given(**how))
-    return AssociationNetwork(**_zipfold.network(text, known, wanted, given(**how), (output_paths(save), overwrite)))
+    return reported(AssociationNetwork, _zipfold.network(text, known, wanted, given(**how), (output_paths(save), overwrite)))

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from . import _zipfold
-from .arrays import named_rows, number
-from .results import Same, _need
+from .arrays import finites, named_rows, whole
+from .results import Reported, Same, _need, reported
 from .settings import check_how, given, output_paths
 
 __all__ = ["PairCounts", "Term", "paircount"]
@@ -29,7 +29,7 @@ class Term(Same):
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class PairCounts(Same):
+class PairCounts(Reported):
     """Pairs of catalogues by separation.
 
     ``terms["DD"]`` and the others have counts; ``xi`` is the correlation function of each bin. ``curves`` are functions of the
@@ -88,17 +88,20 @@ def _question(asked: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         asked[name] = _catalogue(asked[name], name, known)
     for name in ("edges", "range", "pi", "box"):
         if asked[name] is not None:
-            asked[name] = [number(value, name) for value in np.asarray(asked[name], dtype=float).tolist()]
+            asked[name] = finites(np.asarray(asked[name], dtype=float).tolist(), name)
     if asked["columns"] is not None:
         asked["columns"] = [str(column) for column in asked["columns"]]
     if asked["weights"] is not None:
         asked["weights"] = str(asked["weights"])
     if asked["cut"] is not None:
         formula, *ends = asked["cut"]
-        asked["cut"] = {"value": formula, "range": [number(end, "cut") for end in ends]}
+        asked["cut"] = {"value": formula, "range": finites(ends, "cut")}
     if asked["upweights"] is not None:
         asked["upweights"] = os.fspath(asked["upweights"])
     asked["multipoles"] = list(asked["multipoles"])
+    for name in ("bins", "mu", "wedges", "samples", "seed"):
+        if asked[name] is not None:
+            asked[name] = whole(asked[name], name)
     return json.dumps(asked), known
 
 
@@ -114,7 +117,7 @@ def paircount(
     sky: bool = False,
     separation: str = "r",
     range: tuple[float, float] | None = None,
-    bins: int = 20,
+    bins: int | None = None,
     log: bool = False,
     pi: tuple[float, int] | None = None,
     mu: int = 100,
@@ -144,7 +147,7 @@ def paircount(
         A catalogue, and a second one for pairs of one with the other. Files are CSV, TSV, NPY, NPZ, Parquet, Arrow or FITS; in
         memory a catalogue is an n × d array, a table with columns, or a mapping such as ``{"x": x, "y": y, "z": z, "w": w}``.
     edges : sequence, optional
-        Edges of the first axis; a bin has its lower edge and not its upper one. Or ``range``, ``bins`` and ``log``.
+        Edges of the first axis; a bin has its lower edge and not its upper one. Or ``range``, ``bins`` (by default 20) and ``log``.
     randoms, randoms2, shifted
         Points without structure, those of ``data2`` (by default the same), and those that were moved with the data.
     columns, sky
@@ -171,7 +174,7 @@ def paircount(
     regions : column or int, optional
         Regions for errors, or how many to make. ``resample="bootstrap"`` draws ``samples`` of them with ``seed``.
     save, overwrite, explain
-        Files for the answer: a picture (``.svg``), columns (``.csv``, ``.tsv``, ``.npz``, ``.parquet``); replace them; return the
+        Files for the answer: a picture (``.svg``), a page (``.html``), columns (``.csv``, ``.tsv``, ``.npz``, ``.parquet``); replace them; return the
         plans as text, and count nothing.
 
     Returns
@@ -199,4 +202,4 @@ def paircount(
         return _zipfold.explain_paircount(text, known, given(**how))
     answer = _zipfold.paircount(text, known, given(**how), output_paths(save), overwrite)
     terms = {name: Term(**term) for name, term in answer.pop("terms").items()}
-    return PairCounts(terms=terms, **answer)
+    return reported(PairCounts, answer, terms=terms)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import operator
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,10 +11,9 @@ from typing import Any
 import numpy as np
 
 from . import _zipfold
-from .arrays import finite, rows
-from .catalogues import _is_missing
+from .arrays import finite, finites, marked, names_of, rows, whole
 from .errors import InputError, RequestError
-from .results import Same, _need
+from .results import Reported, Same, _need, reported
 from .settings import check_how, given, output_paths
 from .tables import arrow_like, in_memory
 
@@ -39,7 +37,7 @@ class RipleyCurve(Same):
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class RipleyFunctions(Same):
+class RipleyFunctions(Reported):
     """Ripley's functions: ``curves`` from each of the ``kinds`` to each, found by their names: ``result["a", "b"]``.
 
     ``r`` are the distances, ``theory`` K of points without structure. ``k``, ``l``, ``g`` are those of the first curve.
@@ -94,7 +92,7 @@ class RipleyFunctions(Same):
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Occurrences(Same):
+class Occurrences(Reported):
     """Which kinds occur together: ``ratios[a, b, k]`` is P(b | a) / P(b) of the pairs in the k-th interval of ``edges``, and
     ``counts`` their number, both ways round."""
 
@@ -107,7 +105,7 @@ class Occurrences(Same):
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Correlograms(Same):
+class Correlograms(Reported):
     """Correlograms: ``counts[a, b, k]`` pairs of a spike of unit a and one of unit b whose lag, the time of b less that of a, is in
     the k-th bin of ``edges``; ``values`` as they were asked, ``expected`` of units that have nothing to do with each other."""
 
@@ -124,20 +122,6 @@ class Correlograms(Same):
     def lags(self) -> np.ndarray:
         """The middles of the bins."""
         return 0.5 * (self.edges[:-1] + self.edges[1:])
-
-
-def _marked(array: np.ndarray, names: list[str], labels: Any, name: str, option: str) -> Any:
-    """A table in memory of numbers and a column of labels."""
-    if labels is None:
-        return array, names, [], []
-    marks = np.asarray(labels)
-    if marks.shape != (len(array),):
-        raise InputError(f"{option}: expected one label for each of {len(array)} rows, got the shape {marks.shape}")
-    missing = next((row for row, mark in enumerate(marks.tolist()) if _is_missing(mark)), None)
-    if missing is not None:
-        raise InputError(f"{option}: expected a label, got none in row {missing} (from 0)\n  try: leave the row out, or give it a label")
-    known, codes = np.unique(marks, return_inverse=True)
-    return array, names, [(name, codes.astype(np.float64), [str(one) for one in known])], []
 
 
 def _is_table(data: Any) -> bool:
@@ -164,7 +148,7 @@ def positions(data: Any, columns: Sequence[str] | None) -> tuple[np.ndarray, lis
 
 def _table(data: Any, columns: Sequence[str] | None, labels: Any, option: str) -> tuple[str, Any, list[str] | None, str | None]:
     """The name of a table, the table itself where it is in memory, its columns of positions, and its column of labels."""
-    chosen = None if columns is None else [str(column) for column in columns]
+    chosen = names_of(columns, "columns")
     if isinstance(data, (str, os.PathLike)):
         return os.fspath(data), None, chosen, None if labels is None else str(labels)
     if isinstance(labels, str) or (labels is None and _is_table(data)):
@@ -172,7 +156,9 @@ def _table(data: Any, columns: Sequence[str] | None, labels: Any, option: str) -
         known = in_memory(arrow_like(data) if isinstance(data, Mapping) else data, "data", wanted)
         return "data", known, chosen, None if labels is None else str(labels)
     places, names = positions(data, columns)
-    return "data", _marked(places, names, labels, "kind", option), names, None if labels is None else "kind"
+    if labels is None:
+        return "data", (places, names, [], []), names, None
+    return "data", marked(places, names, labels, "kind", option), names, "kind"
 
 
 def ripley(
@@ -182,11 +168,11 @@ def ripley(
     columns: Sequence[str] | None = None,
     window: Sequence[float] | None = None,
     max: float | None = None,
-    bins: int = 50,
+    bins: int | None = None,
     correction: str = "translation",
     simulations: int = 0,
-    seed: int = 0,
-    null: str = "points",
+    seed: int | None = None,
+    null: str | None = None,
     save: Any = (),
     overwrite: bool = False,
     explain: bool = False,
@@ -205,14 +191,14 @@ def ripley(
     window : sequence of float, optional
         The least and the largest coordinate of each axis; by default those of the points.
     max, bins
-        The largest distance (by default a quarter of the shortest side of the window), and the number of distances.
+        The largest distance (by default a quarter of the shortest side of the window), and the number of distances (by default 50).
     correction : {"none", "border", "translation", "isotropic", "periodic"}
         How the edge of the window is accounted for.
     simulations, seed, null
-        How many simulations without structure the envelopes are of, and their seed; ``"points"`` at random, or the ``"labels"`` of
-        the points.
+        How many simulations without structure the envelopes are of, and their seed (0 by default); ``"points"`` at random (by
+        default), or the ``"labels"`` of the points.
     save, overwrite, explain
-        Files for the answer: a picture (``.svg``), rows (``.csv``, ``.tsv``, ``.npz``, ``.parquet``); replace them; return the
+        Files for the answer: a picture (``.svg``), a page (``.html``), rows (``.csv``, ``.tsv``, ``.npz``, ``.parquet``); replace them; return the
         plan as text, and count nothing.
     **how
         ``threads``, ``memory``, ``device``, ``progress``.
@@ -239,12 +225,12 @@ def ripley(
         "data": name,
         "columns": chosen,
         "by": kinds,
-        "window": None if window is None else [finite(end, "window") for end in window],
+        "window": None if window is None else finites(window, "window"),
         "max": None if max is None else finite(max, "max"),
-        "bins": operator.index(bins),
+        "bins": None if bins is None else whole(bins, "bins"),
         "correction": correction,
-        "simulations": operator.index(simulations),
-        "seed": operator.index(seed),
+        "simulations": whole(simulations, "simulations"),
+        "seed": None if seed is None else whole(seed, "seed"),
         "null": null,
     }
     text = json.dumps(asked)
@@ -252,7 +238,7 @@ def ripley(
         return _zipfold.explain_ripley(text, known, given(**how))
     answer = _zipfold.ripley(text, known, given(**how), output_paths(save), overwrite)
     curves = [RipleyCurve(tuple(one.pop("kinds")), **one) for one in answer.pop("curves")]
-    return RipleyFunctions(curves=curves, **answer)
+    return reported(RipleyFunctions, answer, curves=curves)
 
 
 def cooccurrence(
@@ -261,7 +247,7 @@ def cooccurrence(
     *,
     columns: Sequence[str] | None = None,
     max: float | None = None,
-    bins: int = 50,
+    bins: int | None = None,
     edges: Sequence[float] | None = None,
     cumulative: bool = False,
     save: Any = (),
@@ -280,11 +266,11 @@ def cooccurrence(
     columns : sequence of str, optional
         The columns of positions of a table; by default x, y and z.
     max, bins, edges
-        The largest distance (by default half of the diagonal of all positions) and the number of intervals, or their edges.
+        The largest distance (by default half of the diagonal of all positions) and the number of intervals (by default 50), or their edges.
     cumulative : bool
         Count all pairs up to the end of an interval, as squidpy does since 2024; from the first edge on.
     save, overwrite, explain
-        Files for the answer: a picture (``.svg``), rows (``.csv``, ``.tsv``, ``.npz``, ``.parquet``); replace them; return the
+        Files for the answer: a picture (``.svg``), a page (``.html``), rows (``.csv``, ``.tsv``, ``.npz``, ``.parquet``); replace them; return the
         plan as text, and count nothing.
     **how
         ``threads``, ``memory``, ``device``, ``progress``.
@@ -312,20 +298,21 @@ def cooccurrence(
         "columns": chosen,
         "labels": kinds,
         "max": None if max is None else finite(max, "max"),
-        "bins": operator.index(bins),
-        "edges": None if edges is None else [finite(edge, "edges") for edge in edges],
+        "bins": None if bins is None else whole(bins, "bins"),
+        "edges": None if edges is None else finites(edges, "edges"),
         "cumulative": bool(cumulative),
     }
     text = json.dumps(asked)
     if explain:
         return _zipfold.explain_cooccurrence(text, known, given(**how))
-    return Occurrences(**_zipfold.cooccurrence(text, known, given(**how), output_paths(save), overwrite))
+    return reported(Occurrences, _zipfold.cooccurrence(text, known, given(**how), output_paths(save), overwrite))
 
 
 def correlogram(
     times: Any,
     units: Any = None,
     *,
+    single: bool = False,
     time: str = "time",
     max: float = 0.1,
     bins: int = 101,
@@ -342,7 +329,9 @@ def correlogram(
     times : array, table or path
         A time for each spike, in any order; or a table or file, of which ``time`` names the column.
     units : sequence or str, optional
-        A unit for each spike, or their column; without it all spikes are of one unit.
+        A unit for each spike, or their column, by default ``"unit"``; an array of times without units is of one unit.
+    single : bool
+        All spikes are of one unit.
     time : str
         The column of times of a table.
     max, bins
@@ -350,7 +339,7 @@ def correlogram(
     normalise : {"count", "rate", "probability"}
         Pairs of spikes; spikes per unit of time around a spike of the reference; spikes in the bin of a spike of the reference.
     save, overwrite, explain
-        Files for the answer: a picture (``.svg``), rows (``.csv``, ``.tsv``, ``.npz``, ``.parquet``); replace them; return the
+        Files for the answer: a picture (``.svg``), a page (``.html``), rows (``.csv``, ``.tsv``, ``.npz``, ``.parquet``); replace them; return the
         plan as text, and count nothing.
     **how
         ``threads``, ``memory``, ``device``, ``progress``.
@@ -376,23 +365,27 @@ def correlogram(
     if isinstance(times, (str, os.PathLike)):
         name = os.fspath(times)
     elif isinstance(units, str) or (units is None and _is_table(times)):
-        wanted = [column, *([] if marks is None else [marks])]
+        wanted = [column, *([] if single else [marks or "unit"])]
         known = in_memory(arrow_like(times) if isinstance(times, Mapping) else times, "times", wanted)
     else:
         array = np.asarray(times, dtype=np.float64)
         if array.ndim != 1:
             raise InputError(f"times: expected one time for each spike, got the shape {array.shape}")
+        places = np.ascontiguousarray(array[:, None])
+        # An array has times alone.
+        single = bool(single) or units is None
         column, marks = "time", None if units is None else "unit"
-        known = _marked(np.ascontiguousarray(array[:, None]), ["time"], units, "unit", "units")
+        known = (places, ["time"], [], []) if units is None else marked(places, ["time"], units, "unit", "units")
     asked = {
         "data": name,
         "time": column,
         "units": marks,
+        "single": bool(single),
         "max": finite(max, "max"),
-        "bins": operator.index(bins),
+        "bins": whole(bins, "bins"),
         "normalise": normalise,
     }
     text = json.dumps(asked)
     if explain:
         return _zipfold.explain_correlogram(text, known, given(**how))
-    return Correlograms(**_zipfold.correlogram(text, known, given(**how), output_paths(save), overwrite))
+    return reported(Correlograms, _zipfold.correlogram(text, known, given(**how), output_paths(save), overwrite))

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from . import _zipfold
-from .arrays import number
-from .results import Same, _need
+from .arrays import finite, finites, whole
+from .results import Reported, Same, _need, reported
 from .settings import check_how, given, output_paths
 
 __all__ = ["Curve", "Factor", "Radial", "Scattering", "rdf"]
@@ -31,7 +31,7 @@ class Curve(Same):
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Radial(Same):
+class Radial(Reported):
     """Radial distribution functions: ``r``, the ends ``low`` and ``high`` of each bin, and ``curves``, in ``unit``.
 
     ``g``, ``n`` and ``counts`` are those of the first curve. ``partials`` gives several; they are found by the names of
@@ -96,7 +96,7 @@ class Factor(Same):
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Scattering(Same):
+class Scattering(Reported):
     """Structure factors by the formula of Debye at the wave numbers ``k``, in the inverse of ``unit``."""
 
     k: np.ndarray
@@ -168,7 +168,7 @@ def rdf(
     debye : (first, last, count), optional
         Structure factors at these wave numbers in place of g(r).
     save, overwrite : path or sequence of paths, and bool
-        Files for the answer: a picture (``.svg``), columns (``.csv``, ``.tsv``, ``.npz``, ``.parquet``); replace them.
+        Files for the answer: a picture (``.svg``), a page (``.html``), columns (``.csv``, ``.tsv``, ``.npz``, ``.parquet``); replace them.
 
     Returns
     -------
@@ -196,17 +196,17 @@ def rdf(
         "select": select,
         "to": to,
         "partials": partials,
-        "range": None if range is None else [number(edge, "range") for edge in range],
-        "bins": bins,
+        "range": None if range is None else finites(range, "range"),
+        "bins": whole(bins, "bins"),
         "exclude": exclude or "none",
         "bonds": _path(bonds),
         "frames": frames,
         "flat": flat,
         "convention": convention,
         "unit": unit,
-        "box": None if box is None else [number(length, "box") for length in box],
-        "density": None if density is None else number(density, "density"),
-        "debye": None if debye is None else [number(end, "debye") for end in debye],
+        "box": None if box is None else finites(box, "box"),
+        "density": None if density is None else finite(density, "density"),
+        "debye": None if debye is None else finites(debye, "debye"),
     }
     text = json.dumps(question)
     if explain:
@@ -217,9 +217,9 @@ def rdf(
 
 def _functions(answer: dict[str, Any]) -> Radial:
     curves = [Curve(tuple(one.pop("names")), tuple(one.pop("atoms")), **one) for one in answer.pop("curves")]
-    return Radial(curves=curves, **answer)
+    return reported(Radial, answer, curves=curves)
 
 
 def _factors(answer: dict[str, Any]) -> Scattering:
     curves = [Factor(tuple(one.pop("names")), tuple(one.pop("atoms")), **one) for one in answer.pop("curves")]
-    return Scattering(curves=curves, **answer)
+    return reported(Scattering, answer, curves=curves)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import html
+import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -38,6 +39,35 @@ class Same:
         return all(_equal(getattr(self, name), getattr(other, name)) for name in fields)
 
     __hash__ = None  # type: ignore[assignment]
+
+
+class Reported(Same):
+    """An answer of a job: it writes a page about itself."""
+
+    def report(self, path: Any, *, overwrite: bool = False) -> None:
+        """Writes a page about the answer to ``path`` (``.html``): the question, the picture and the numbers, in one file."""
+        self._page().report(os.fspath(path), overwrite)
+
+    def _page(self) -> Any:
+        shown = self.__dict__.get("_shown")
+        if shown is None:
+            raise RequestError("report: expected the answer of a call, got a copy\n  try: save='page.html' in the call")
+        return shown
+
+    def _repr_svg_(self) -> str | None:
+        shown = self.__dict__.get("_shown")
+        return None if shown is None else shown.svg()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_shown"}
+
+
+def reported(make: Any, answer: dict[str, Any], **more: Any) -> Any:
+    """The result that ``make`` makes of the members of an answer, with what its page shows."""
+    shown = answer.pop("shown")
+    out = make(**more, **answer)
+    object.__setattr__(out, "_shown", shown)
+    return out
 
 
 def _equal(a: Any, b: Any) -> bool:

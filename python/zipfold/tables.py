@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import json
-import operator
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -13,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from . import _zipfold
-from .arrays import arrow_columns, number
+from .arrays import arrow_columns, finite, names_of, whole
 from .errors import ArrayTypeError, InputError, RequestError
 from .lazy import Pairs, pairs
 from .results import Matches, Tally
@@ -424,11 +423,11 @@ def _asked(given_: dict[str, Any]) -> dict[str, Any]:
         "select": [select] if isinstance(select, str) else [str(one) for one in select],
         "value": given_["value"],
         "join_kind": given_["kind"],
-        "nearest": None if nearest is None else operator.index(nearest),
+        "nearest": None if nearest is None else whole(nearest, "nearest"),
         "metric": given_["metric"],
-        "columns": None if columns is None else [str(column) for column in columns],
+        "columns": names_of(columns, "columns"),
         "ties": given_["ties"],
-        "within_distance": None if limit is None else number(limit, "within_distance"),
+        "within_distance": None if limit is None else finite(limit, "within_distance"),
     }
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import operator
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -12,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from . import _zipfold
-from .arrays import finite
+from .arrays import finite, finites, names_of, whole
 from .errors import InputError
 from .patterns import positions
-from .results import Same, _need
+from .results import Reported, Same, _need, reported
 from .settings import check_how, given, output_paths
 from .tables import arrow_like, in_memory
 
@@ -65,7 +64,7 @@ class LagDirection(Same):
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Variograms(Same):
+class Variograms(Reported):
     """Variograms: the ``edges`` of the lags and the ``directions``; ``variances`` of the columns of values, over n.
 
     ``counts``, ``distances``, ``values`` and ``models`` are those of the first curve of the first direction.
@@ -133,7 +132,7 @@ def _arrays(data: Any, value: Any, chosen: Sequence[str] | None) -> tuple[Any, l
 
 def _input(data: Any, value: Any, columns: Sequence[str] | None) -> tuple[str, Any, list[str] | None, list[str]]:
     """The name of the input, its table in memory (None of a file), the columns of positions and those of values."""
-    chosen = None if columns is None else [str(column) for column in columns]
+    chosen = names_of(columns, "columns")
     if isinstance(data, (str, os.PathLike)):
         return os.fspath(data), None, chosen, _words(value)
     if isinstance(value, str) or (len(value) > 0 and all(isinstance(one, str) for one in value)):
@@ -148,16 +147,16 @@ def variogram(
     value: Any,
     *,
     columns: Sequence[str] | None = None,
-    lags: int = 15,
+    lags: int | None = None,
     max: float | None = None,
     edges: Sequence[float] | None = None,
     estimator: str | Sequence[str] = "matheron",
     azimuth: float | Sequence[float] = (),
-    dip: float = 0.0,
-    tolerance: float = 22.5,
+    dip: float | None = None,
+    tolerance: float | None = None,
     bandwidth: float | None = None,
     models: str | Sequence[str] = (),
-    fit_weights: str = "pairs-over-square",
+    fit_weights: str | None = None,
     nan: str = "error",
     save: Any = (),
     overwrite: bool = False,
@@ -175,20 +174,20 @@ def variogram(
     columns : sequence of str, optional
         The columns of positions; by default x, y and z, but those of values.
     lags, max, edges
-        The number of lags up to the largest distance (by default a third of the diagonal of all positions), or their edges.
+        The number of lags (by default 15) up to the largest distance (by default a third of the diagonal of all positions), or their edges.
     estimator : one or more of "matheron", "cressie", "madogram", "covariance"
         What is made of the differences of values.
     azimuth, dip, tolerance, bandwidth
-        Directions in degrees, clockwise from the second axis, and how far down they point; the largest angle of a pair with
-        the direction, and its largest distance from the line.
+        Directions in degrees, clockwise from the second axis, and how far down they point (0 by default); the largest
+        angle of a pair with the direction (22.5 by default), and its largest distance from the line.
     models : one or more of "spherical", "exponential", "gaussian"
         Models that are fitted.
     fit_weights : {"pairs-over-square", "pairs", "equal"}
-        What a lag weighs in a fit.
+        What a lag weighs in a fit; by default the first.
     nan : {"error", "skip"}
         Rows without a value are an error, or left out.
     save, overwrite, explain
-        Files for the answer: a picture (``.svg``), columns (``.csv``, ``.tsv``, ``.npz``, ``.parquet``); replace them; return
+        Files for the answer: a picture (``.svg``), a page (``.html``), columns (``.csv``, ``.tsv``, ``.npz``, ``.parquet``); replace them; return
         the plan as text, and compute nothing.
     **how
         ``threads``, ``memory``, ``device``, ``progress``.
@@ -217,13 +216,13 @@ def variogram(
         "data": name,
         "columns": chosen,
         "value": names,
-        "lags": operator.index(lags),
+        "lags": None if lags is None else whole(lags, "lags"),
         "max": None if max is None else finite(max, "max"),
-        "edges": None if edges is None else [finite(edge, "edges") for edge in edges],
+        "edges": None if edges is None else finites(edges, "edges"),
         "estimator": _words(estimator),
         "azimuth": [finite(angle, "azimuth") for angle in angles],  # type: ignore[union-attr]
-        "dip": finite(dip, "dip"),
-        "tolerance": finite(tolerance, "tolerance"),
+        "dip": None if dip is None else finite(dip, "dip"),
+        "tolerance": None if tolerance is None else finite(tolerance, "tolerance"),
         "bandwidth": None if bandwidth is None else finite(bandwidth, "bandwidth"),
         "models": _words(models),
         "fit_weights": fit_weights,
@@ -233,7 +232,7 @@ def variogram(
     if explain:
         return _zipfold.explain_variogram(text, known, given(**how))
     answer = _zipfold.variogram(text, known, given(**how), output_paths(save), overwrite)
-    return Variograms(directions=[_direction(one) for one in answer.pop("directions")], **answer)
+    return reported(Variograms, answer, directions=[_direction(one) for one in answer.pop("directions")])
 
 
 def _direction(one: dict[str, Any]) -> LagDirection:

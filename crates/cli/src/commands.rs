@@ -73,7 +73,8 @@ fn check_pages(run: &RunArgs) -> Result<()> {
         result_files::refuse_picture(path, run)?;
     }
     match &run.report {
-        Some(path) => report::check(path).and_then(|()| refuse_place(path, run.how_written())),
+        Some(path) => zipfold::internals::report::check_name(path)
+            .and_then(|()| refuse_place(path, run.how_written())),
         None => Ok(()),
     }
 }

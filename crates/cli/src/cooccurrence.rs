@@ -4,6 +4,7 @@ use crate::args::CooccurrenceArgs;
 use crate::described::{Answered, JobVerb, description, is_description, some, table};
 use zipfold::internals::one_table::TableQuestion;
 use zipfold::internals::pattern::{Cooccurrence, Occurrences};
+use zipfold::internals::report::Shown;
 use zipfold::io::{OutputOptions, ReadOptions, read_table};
 use zipfold::{Budget, Error, Result};
 
@@ -27,8 +28,8 @@ fn verb(args: &CooccurrenceArgs) -> JobVerb<'_> {
 }
 
 impl Answered for Occurrences {
-    fn json(&self) -> serde_json::Value {
-        Occurrences::json(self)
+    fn shown(&self) -> &dyn Shown {
+        self
     }
     fn save(&self, path: &str, how: OutputOptions) -> Result<()> {
         Occurrences::save(self, path, how)
@@ -73,12 +74,13 @@ fn asked(args: &CooccurrenceArgs, budget: &Budget) -> Result<Cooccurrence> {
     if let Some(path) = &args.edges {
         let table = read_table(path, &ReadOptions::default(), budget)?;
         let edges = (0..table.rows()).map(|row| table.get(row, 0)).collect();
-        (asked.edges, asked.max) = (Some(edges), None);
+        (asked.edges, asked.max, asked.bins) = (Some(edges), None, None);
     }
-    if args.max.is_some() {
-        (asked.max, asked.edges) = (args.max, None);
+    if args.max.is_some() || args.bins.is_some() {
+        asked.edges = None;
     }
-    asked.bins = args.bins.unwrap_or(asked.bins);
+    asked.max = args.max.or(asked.max);
+    asked.bins = args.bins.or(asked.bins);
     asked.cumulative |= args.cumulative;
     asked.header = args.header.as_deref().map(|h| h == "yes").or(asked.header);
     Ok(asked)

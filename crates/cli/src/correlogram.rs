@@ -4,6 +4,7 @@ use crate::args::CorrelogramArgs;
 use crate::described::{Answered, JobVerb, description, is_description, some, word};
 use zipfold::internals::correlogram::{Correlogram, Correlograms};
 use zipfold::internals::one_table::TableQuestion;
+use zipfold::internals::report::Shown;
 use zipfold::io::OutputOptions;
 use zipfold::{Budget, Result};
 
@@ -27,8 +28,8 @@ fn verb(args: &CorrelogramArgs) -> JobVerb<'_> {
 }
 
 impl Answered for Correlograms {
-    fn json(&self) -> serde_json::Value {
-        Correlograms::json(self)
+    fn shown(&self) -> &dyn Shown {
+        self
     }
     fn save(&self, path: &str, how: OutputOptions) -> Result<()> {
         Correlograms::save(self, path, how)
@@ -54,10 +55,13 @@ fn asked(args: &CorrelogramArgs, budget: &Budget) -> Result<Correlogram> {
     if let Some(time) = &args.time {
         asked.time.clone_from(time);
     }
+    // Each takes the place of the other one in a description.
     if args.single {
-        asked.units = None;
+        (asked.single, asked.units) = (true, None);
     }
-    asked.units = args.units.clone().or(asked.units);
+    if let Some(units) = &args.units {
+        (asked.single, asked.units) = (false, Some(units.clone()));
+    }
     asked.max = args.max.unwrap_or(asked.max);
     asked.bins = args.bins.unwrap_or(asked.bins);
     asked.normalise = word(&args.normalise)?.unwrap_or(asked.normalise);

@@ -6,15 +6,17 @@ use crate::commands::{interrupts, text_of_problem};
 use crate::flags;
 use crate::progress::Bar;
 use crate::terminal::{print_line, say, say_written};
-use crate::{commands, lists, problem_from_args, result_files};
+use crate::{commands, lists, problem_from_args, quote, result_files};
+use serde::Serialize;
 use serde::de::value::{Error as Unknown, StrDeserializer};
 use serde::de::{DeserializeOwned, IntoDeserializer};
 use std::time::Instant;
 use zipfold::devices::DeviceSelector;
 use zipfold::internals::core::budget::human_bytes;
 use zipfold::internals::core::figures;
-use zipfold::internals::core::renamed::no_problem;
+use zipfold::internals::described::{from_json, from_toml};
 use zipfold::internals::destination::{refuse_place, refuse_suffix};
+use zipfold::internals::report::{self, Page, Shown, check_name};
 use zipfold::io::OutputOptions;
 use zipfold::{Budget, Error, Message, Options, Result};
 
@@ -36,8 +38,12 @@ pub(crate) struct JobVerb<'a> {
 
 /// The answer of a job.
 pub(crate) trait Answered {
+    /// What a page shows of it.
+    fn shown(&self) -> &dyn Shown;
     /// As JSON.
-    fn json(&self) -> serde_json::Value;
+    fn json(&self) -> serde_json::Value {
+        self.shown().numbers()
+    }
     /// Writes the picture to a path that ends with `.svg`, columns to any other.
     fn save(&self, path: &str, how: OutputOptions) -> Result<()>;
     /// Writes what other options ask for; returns the names of the files.
@@ -54,7 +60,7 @@ pub(crate) trait Answered {
 
 impl JobVerb<'_> {
     /// Answers the question, and writes, shows and tells the answer.
-    pub(crate) fn run<Q, A: Answered>(
+    pub(crate) fn run<Q: Serialize, A: Answered>(
         &self,
         asked: impl FnOnce(&Budget) -> Result<Q>,
         answer: impl FnOnce(&Q, &Options<'_>) -> Result<A>,
@@ -70,8 +76,13 @@ impl JobVerb<'_> {
             options.warnings = bar.warnings();
         }
         let answer = answer(&asked, &options)?;
-        let outputs = self.write(&answer)?;
+        let mut outputs = self.write(&answer)?;
         let seconds = start.elapsed().as_secs_f64();
+        if let Some(path) = &self.run.report {
+            outputs.push(path.clone());
+            let page = self.page(&asked, &answer, (&options, seconds), &outputs)?;
+            page.write(path, self.run.how_written())?;
+        }
         if self.run.json {
             return print_line(&self.report(&answer, &options, seconds, &outputs));
         }
@@ -115,24 +126,21 @@ impl JobVerb<'_> {
     /// Refuses outputs that could not be written, before any work.
     fn refuse_early(&self) -> Result<()> {
         let run = self.run;
-        let unused = [
-            (
-                "--resume",
-                run.resume,
-                "leave it out: what is counted again gives the same",
-            ),
-            (
-                "--report",
-                run.report.is_some(),
-                "--plot for the picture, -o for the numbers",
-            ),
-        ];
+        let unused = [(
+            "--resume",
+            run.resume,
+            "leave it out: what is counted again gives the same",
+        )];
         if let Some((name, _, remedy)) = unused.iter().find(|(_, given, _)| *given) {
             let what = format!("{} have no use for it", self.answers);
             return Err(Error::request(what).at_place(*name).remedy(*remedy));
         }
         if let Some(path) = &run.plot {
             result_files::refuse_picture(path, run)?;
+        }
+        if let Some(path) = &run.report {
+            check_name(path)?;
+            refuse_place(path, run.how_written())?;
         }
         match run.output.as_deref() {
             Some("-") if run.json => Err(Error::request(
@@ -164,6 +172,36 @@ impl JobVerb<'_> {
         outputs.extend(answer.save_others(how)?);
         outputs.retain(|path| path != "-");
         Ok(outputs)
+    }
+    /// The page about the answer.
+    fn page(
+        &self,
+        asked: &impl Serialize,
+        answer: &impl Answered,
+        (options, seconds): (&Options<'_>, f64),
+        outputs: &[String],
+    ) -> Result<Page> {
+        let mut page = Page::about(
+            format!("zipfold {}", self.name),
+            quote::command(),
+            report::described(asked)?,
+            answer.shown(),
+        )?;
+        let rate = figures::si(answer.pairs() as f64 / seconds);
+        page.facts = vec![
+            ("visited".into(), answer.visited()),
+            ("pairs".into(), figures::grouped(answer.pairs())),
+            (
+                "time".into(),
+                format!("{}, {rate} pairs/s", figures::duration(seconds)),
+            ),
+            ("memory, at most".into(), human_bytes(options.budget.peak())),
+        ];
+        for warning in flags::told_all(&options.warnings.all()) {
+            page.facts.push(("warning".into(), warning));
+        }
+        page.texts = vec![("Written".into(), outputs.join("\n"))];
+        Ok(page)
     }
     /// The answer and what was done, as JSON.
     fn report(
@@ -214,10 +252,16 @@ pub(crate) fn description<Q: DeserializeOwned>(path: &str, budget: &Budget) -> R
     let text = text_of_problem(path, budget)?;
     let text = text.as_str();
     let read = match path.ends_with(".json") {
-        true => serde_json::from_str(text).map_err(|e| e.to_string()),
-        false => toml::from_str(text).map_err(|e| e.message().to_string()),
+        true => from_json(text),
+        false => from_toml(text),
     };
-    read.map_err(|e| no_problem(&e).at_place(path))
+    read.map_err(|e| {
+        let place = match e.place() {
+            Some(key) => format!("{path}: {}", key.marked()),
+            None => path.to_string(),
+        };
+        e.at_place(place)
+    })
 }
 
 /// The value that a word of the grammar names, as descriptions write it.

@@ -32,6 +32,8 @@ fn flag(opt: Opt) -> Cow<'static, str> {
     // Most flags are the keys of problem files.
     let own = match opt {
         Opt::Domain => "--ordered",
+        Opt::EdgesOfBins => "--edges",
+        Opt::Positions => "--columns",
         Opt::Devices => "--device",
         Opt::Ids => "--id",
         Opt::K => "-k",

@@ -156,7 +156,7 @@ pub(crate) fn run_explain(args: InferArgs) -> Result<()> {
         ))?;
     }
     if let (Some(path), Some(_)) = (&args.run.plot, plan.prediction()) {
-        write_text(
+        picture::write_picture(
             path,
             &picture::profile_svg(&infer_explain::visited(&plan))?,
             options(&args),
@@ -228,7 +228,7 @@ fn refuse_early(args: &InferArgs, ready: &Prepared) -> Result<()> {
         result_files::refuse_picture(path, &args.run)?;
     }
     if let Some(path) = &args.run.report {
-        crate::report::check(path)?;
+        zipfold::internals::report::check_name(path)?;
         refuse_place(path, args.run.how_written())?;
     }
     if ready.form == Form::Uai && matches!(ready.task, Task::Mar) && !ready.only.is_empty() {
@@ -412,7 +412,7 @@ fn kept(args: &InferArgs, network: &Network, task: &str) -> Result<Vec<usize>> {
 fn write(args: &InferArgs, ready: &Prepared, done: &Inferred) -> Result<Vec<String>> {
     let mut outputs = vec![];
     if let (Some(path), Answer::Mar(_, rows)) = (&args.run.plot, &done.answer) {
-        write_text(
+        picture::write_picture(
             path,
             &picture::marginals_svg(&ready.network, rows)?,
             options(args),

@@ -2,17 +2,14 @@
 
 use crate::args::InferArgs;
 use crate::infer_tables::{self as tables, Form};
-use crate::report::{STYLE, plain, table};
+use crate::quote;
 use zipfold::internals::core::budget::human_bytes;
 use zipfold::internals::core::{Result, figures};
 use zipfold::internals::picture::marginals_svg;
-use zipfold::internals::written::write_text;
+use zipfold::internals::report::Page;
 use zipfold::io::OutputOptions;
 use zipfold::network::{Answer, Network};
 use zipfold::network::{Inferred, Planned};
-
-/// Letters of an answer that a page shows.
-const SHOWN: usize = 20_000;
 
 /// Writes the page to `path`.
 ///
@@ -26,35 +23,35 @@ pub(crate) fn write(
     total: f64,
     options: OutputOptions,
 ) -> Result<()> {
-    write_text(path, &page(network, args, done, total), options)
+    page(network, args, done, total).write(path, options)
 }
 
-fn page(network: &Network, args: &InferArgs, done: &Inferred, total: f64) -> String {
-    let command: Vec<String> = std::env::args().collect();
+fn page(network: &Network, args: &InferArgs, done: &Inferred, total: f64) -> Page {
     let picture = match &done.answer {
-        Answer::Mar(_, rows) => marginals_svg(network, rows).unwrap_or_default(),
-        _ => String::new(),
+        Answer::Mar(_, rows) => marginals_svg(network, rows).ok(),
+        _ => None,
     };
-    let (facts, times) = (facts(network, args, done), times(done, total));
-    let answer = shortened(tables::text(Form::Csv, network, &done.answer, &[]));
-    let warnings: String = crate::flags::told_all(&done.warnings)
-        .iter()
-        .map(|w| format!("<p>warning: {}</p>", plain(w)))
-        .collect();
-    let plan = plan_text(&done.plan);
-    format!(
-        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>zipfold infer</title><style>{STYLE}</style>\
-         <h1>zipfold infer</h1><pre>{}</pre>{warnings}{picture}<h2>Network</h2>{facts}<h2>Time</h2>{times}\
-         <h2>Answer</h2><pre>{}</pre><h2>Plan</h2><pre>{}</pre></html>\n",
-        plain(&command.join(" ")),
-        plain(&answer),
-        plain(&plan),
-    )
+    let mut facts = facts(network, args, done);
+    facts.extend(times(done, total));
+    let warnings = crate::flags::told_all(&done.warnings).into_iter();
+    facts.extend(warnings.map(|warning| ("warning".to_string(), warning)));
+    let answer = tables::text(Form::Csv, network, &done.answer, &[]);
+    Page {
+        title: "zipfold infer".into(),
+        command: quote::command(),
+        facts,
+        pictures: picture.into_iter().collect(),
+        texts: vec![
+            ("Answer".into(), answer),
+            ("Plan".into(), plan_text(&done.plan)),
+        ],
+        ..Page::default()
+    }
 }
 
 /// What was asked, of which network.
-fn facts(network: &Network, args: &InferArgs, done: &Inferred) -> String {
-    table(&[
+fn facts(network: &Network, args: &InferArgs, done: &Inferred) -> Vec<(String, String)> {
+    named([
         ("task", args.task.to_lowercase()),
         ("variables", figures::grouped(network.cards().len() as u64)),
         ("factors", figures::grouped(network.factors().len() as u64)),
@@ -63,8 +60,8 @@ fn facts(network: &Network, args: &InferArgs, done: &Inferred) -> String {
 }
 
 /// The seconds of each phase.
-fn times(done: &Inferred, total: f64) -> String {
-    table(&[
+fn times(done: &Inferred, total: f64) -> Vec<(String, String)> {
+    named([
         ("simplification", figures::duration(done.seconds[0])),
         ("order search", figures::duration(done.seconds[1])),
         ("contraction", figures::duration(done.seconds[2])),
@@ -72,17 +69,9 @@ fn times(done: &Inferred, total: f64) -> String {
     ])
 }
 
-/// An answer, cut where it has more letters than a page shows.
-fn shortened(mut answer: String) -> String {
-    if answer.len() > SHOWN {
-        let end = (0..=SHOWN)
-            .rev()
-            .find(|at| answer.is_char_boundary(*at))
-            .unwrap_or(0);
-        answer.truncate(end);
-        answer += "…\n";
-    }
-    answer
+/// Names and values.
+fn named<const N: usize>(facts: [(&str, String); N]) -> Vec<(String, String)> {
+    facts.map(|(name, value)| (name.to_string(), value)).into()
 }
 
 fn plan_text(plan: &Planned) -> String {

@@ -3,6 +3,7 @@
 use crate::args::RunArgs;
 use crate::described::{Answered, some};
 use zipfold::internals::destination::{LISTS, refuse_place, refuse_suffix};
+use zipfold::internals::report::Shown;
 use zipfold::internals::tables::JoinedRows;
 use zipfold::io::OutputOptions;
 use zipfold::{Error, Result};
@@ -14,6 +15,9 @@ pub(crate) struct Joined {
 }
 
 impl Answered for Joined {
+    fn shown(&self) -> &dyn Shown {
+        &self.rows
+    }
     fn json(&self) -> serde_json::Value {
         self.rows.json()
     }

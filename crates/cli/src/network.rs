@@ -6,6 +6,7 @@ use zipfold::internals::association::{
     Association, AssociationNetwork, Dense, DenseMatrix, Expression, PowerSpec,
 };
 use zipfold::internals::destination::{ARRAYS, LISTS, refuse_place, refuse_suffix};
+use zipfold::internals::report::Shown;
 use zipfold::io::OutputOptions;
 use zipfold::{Budget, Error, Options, Result};
 
@@ -69,8 +70,8 @@ fn answer<'a>(
 }
 
 impl Answered for FoundNetwork<'_> {
-    fn json(&self) -> serde_json::Value {
-        self.network.json()
+    fn shown(&self) -> &dyn Shown {
+        &self.network
     }
     fn save(&self, path: &str, how: OutputOptions) -> Result<()> {
         self.network.save(path, how)

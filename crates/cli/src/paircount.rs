@@ -4,6 +4,7 @@ use crate::args::PairCountArgs;
 use crate::described::{Answered, JobVerb, description, is_description, some, table, word};
 use zipfold::internals::destination::{ARRAYS, LISTS, refuse_place, refuse_suffix};
 use zipfold::internals::paircount::{Cut, PairCount, PairCounts, Pip, Regions, Separation};
+use zipfold::internals::report::Shown;
 use zipfold::io::{OutputOptions, ReadOptions, read_table};
 use zipfold::{Budget, Error, Result};
 
@@ -42,8 +43,8 @@ struct CountedPairs<'a> {
 }
 
 impl Answered for CountedPairs<'_> {
-    fn json(&self) -> serde_json::Value {
-        self.answer.json()
+    fn shown(&self) -> &dyn Shown {
+        &self.answer
     }
     fn save(&self, path: &str, how: OutputOptions) -> Result<()> {
         self.answer.save(path, how)
@@ -97,7 +98,7 @@ fn refuse_early(args: &PairCountArgs) -> Result<()> {
             refuse_place(path, how)
         })
     };
-    let matrix: Vec<&str> = ARRAYS.iter().copied().chain(["svg"]).collect();
+    let matrix: Vec<&str> = ARRAYS.iter().copied().chain(["svg", "png"]).collect();
     refuse(&args.counts, LISTS)?;
     refuse(&args.covariance, &matrix)?;
     refuse(&args.sample_curves, ARRAYS)
@@ -145,16 +146,17 @@ fn bins(args: &PairCountArgs, asked: &mut PairCount, budget: &Budget) -> Result<
     if let Some([lo, hi]) = args.range.as_deref() {
         (asked.range, asked.edges) = (Some([*lo, *hi]), None);
     }
+    asked.bins = args.bins.or(asked.bins);
+    asked.log |= args.log;
     if let Some(path) = &args.edges {
         let table = read_table(path, &ReadOptions::default(), budget)?;
         let edges = (0..table.rows()).map(|row| table.get(row, 0)).collect();
         (asked.edges, asked.range) = (Some(edges), None);
+        (asked.bins, asked.log) = (args.bins, args.log);
     }
     if let Some([last, count]) = args.pi.as_deref() {
         asked.pi = Some([*last, *count]);
     }
-    asked.bins = args.bins.unwrap_or(asked.bins);
-    asked.log |= args.log;
     asked.mu = args.mu.unwrap_or(asked.mu);
     asked.los = word(&args.los)?.unwrap_or(asked.los);
     if let Some(lengths) = &args.periodic_box {

@@ -2,6 +2,12 @@
 
 use zipfold::internals::core::error::quoted;
 
+/// The command that is running.
+pub(crate) fn command() -> String {
+    let words = std::env::args_os().map(|word| quoted(&word.to_string_lossy()));
+    words.collect::<Vec<String>>().join(" ")
+}
+
 /// The command that is running, with `--resume`.
 pub(crate) fn resuming() -> String {
     let mut words: Vec<String> = std::env::args_os()

@@ -4,6 +4,7 @@ use crate::args::RdfArgs;
 use crate::described::{Answered, JobVerb, description, is_description, some, table, word};
 use zipfold::internals::core::PeriodicBox;
 use zipfold::internals::rdf::{Factor, Rdf, RdfAnswer};
+use zipfold::internals::report::Shown;
 use zipfold::io::OutputOptions;
 use zipfold::{Budget, Result};
 
@@ -27,8 +28,8 @@ fn verb(args: &RdfArgs) -> JobVerb<'_> {
 }
 
 impl Answered for RdfAnswer {
-    fn json(&self) -> serde_json::Value {
-        RdfAnswer::json(self)
+    fn shown(&self) -> &dyn Shown {
+        self
     }
     fn save(&self, path: &str, how: OutputOptions) -> Result<()> {
         RdfAnswer::save(self, path, how)

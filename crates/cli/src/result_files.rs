@@ -3,7 +3,8 @@
 use crate::args::RunArgs;
 use crate::lists;
 use std::path::Path;
-use zipfold::internals::destination::{refuse_place, refuse_suffix};
+use zipfold::internals::destination::{is_picture, refuse_place, refuse_suffix};
+use zipfold::internals::picture::refuse_png;
 use zipfold::io::OutputOptions;
 use zipfold::problem::FoldSpec;
 use zipfold::{Error, Problem, Result};
@@ -11,7 +12,7 @@ use zipfold::{Error, Problem, Result};
 /// Suffixes that promise what a shard is not.
 const TABLES: &[&str] = &[
     "csv", "tsv", "txt", "dat", "npy", "npz", "parquet", "arrow", "feather", "xyz", "extxyz",
-    "json", "toml", "svg", "html", "gz", "xz",
+    "json", "toml", "svg", "png", "html", "gz", "xz",
 ];
 
 /// Refuses outputs that could not be written, before any work.
@@ -74,10 +75,11 @@ fn refuse_binary(verb: &str) -> Result<()> {
 
 /// Refuses a picture that could not be drawn, before any work.
 pub(crate) fn refuse_picture(path: &str, args: &RunArgs) -> Result<()> {
-    if !path.ends_with(".svg") {
-        return Err(Error::request("pictures are SVG")
+    if !is_picture(path) {
+        return Err(Error::request("pictures are SVG or PNG")
             .at_place(path.to_string())
             .remedy("a name that ends in .svg"));
     }
+    refuse_png(path)?;
     refuse_place(path, args.how_written())
 }

@@ -4,6 +4,7 @@ use crate::args::RipleyArgs;
 use crate::described::{Answered, JobVerb, description, is_description, some, table, word};
 use zipfold::internals::one_table::TableQuestion;
 use zipfold::internals::pattern::{Ripley, RipleyAnswer};
+use zipfold::internals::report::Shown;
 use zipfold::io::OutputOptions;
 use zipfold::{Budget, Result};
 
@@ -27,8 +28,8 @@ fn verb(args: &RipleyArgs) -> JobVerb<'_> {
 }
 
 impl Answered for RipleyAnswer {
-    fn json(&self) -> serde_json::Value {
-        RipleyAnswer::json(self)
+    fn shown(&self) -> &dyn Shown {
+        self
     }
     fn save(&self, path: &str, how: OutputOptions) -> Result<()> {
         RipleyAnswer::save(self, path, how)
@@ -76,11 +77,11 @@ fn asked(args: &RipleyArgs, budget: &Budget) -> Result<Ripley> {
     asked.by = args.by.clone().or(asked.by);
     asked.window = args.window.clone().or(asked.window);
     asked.max = args.max.or(asked.max);
-    asked.bins = args.bins.unwrap_or(asked.bins);
+    asked.bins = args.bins.or(asked.bins);
     asked.correction = word(&args.correction)?.unwrap_or(asked.correction);
     asked.simulations = args.simulations.unwrap_or(asked.simulations);
-    asked.seed = args.seed.unwrap_or(asked.seed);
-    asked.null = word(&args.null)?.unwrap_or(asked.null);
+    asked.seed = args.seed.or(asked.seed);
+    asked.null = word(&args.null)?.or(asked.null);
     asked.header = args.header.as_deref().map(|h| h == "yes").or(asked.header);
     Ok(asked)
 }

@@ -2,20 +2,16 @@
 
 use crate::args::SilhouetteArgs;
 use crate::described::{Answered, JobVerb, description, is_description, some};
-use crate::joined::refuse_early;
 use crate::problem_from_args::param;
 use zipfold::internals::one_table::TableQuestion;
+use zipfold::internals::report::Shown;
 use zipfold::internals::silhouette::{Silhouette, Silhouettes};
 use zipfold::io::OutputOptions;
 use zipfold::{Budget, Error, Result};
 
 /// Answers the question of `args`.
 pub(crate) fn run(args: &SilhouetteArgs) -> Result<()> {
-    let ask = |budget: &Budget| {
-        refuse_early(&args.run)?;
-        asked(args, budget)
-    };
-    verb(args).run(ask, Silhouette::run)
+    verb(args).run(|budget| asked(args, budget), Silhouette::run)
 }
 
 /// Prints how the distances would be summed.
@@ -33,11 +29,11 @@ fn verb(args: &SilhouetteArgs) -> JobVerb<'_> {
 }
 
 impl Answered for Silhouettes {
-    fn json(&self) -> serde_json::Value {
-        Silhouettes::json(self)
+    fn shown(&self) -> &dyn Shown {
+        self
     }
     fn save(&self, path: &str, how: OutputOptions) -> Result<()> {
-        self.write(path, how)
+        Silhouettes::save(self, path, how)
     }
     fn lines(&self) -> String {
         Silhouettes::lines(self)

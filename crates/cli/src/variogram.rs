@@ -3,6 +3,7 @@
 use crate::args::VariogramArgs;
 use crate::described::{Answered, JobVerb, description, is_description, some, table, word};
 use zipfold::internals::one_table::TableQuestion;
+use zipfold::internals::report::Shown;
 use zipfold::internals::variogram::{Direction, Variogram, Variograms};
 use zipfold::io::{OutputOptions, ReadOptions, read_table};
 use zipfold::{Budget, Error, Result};
@@ -27,8 +28,8 @@ fn verb(args: &VariogramArgs) -> JobVerb<'_> {
 }
 
 impl Answered for Variograms {
-    fn json(&self) -> serde_json::Value {
-        Variograms::json(self)
+    fn shown(&self) -> &dyn Shown {
+        self
     }
     fn save(&self, path: &str, how: OutputOptions) -> Result<()> {
         Variograms::save(self, path, how)
@@ -90,17 +91,18 @@ fn lags(args: &VariogramArgs, asked: &mut Variogram, budget: &Budget) -> Result<
     if let Some(path) = &args.edges {
         let table = read_table(path, &ReadOptions::default(), budget)?;
         let edges = (0..table.rows()).map(|row| table.get(row, 0)).collect();
-        (asked.edges, asked.max) = (Some(edges), None);
+        (asked.edges, asked.max, asked.lags) = (Some(edges), None, None);
     }
-    if args.max.is_some() {
-        (asked.max, asked.edges) = (args.max, None);
+    if args.max.is_some() || args.lags.is_some() {
+        asked.edges = None;
     }
-    asked.lags = args.lags.unwrap_or(asked.lags);
+    asked.max = args.max.or(asked.max);
+    asked.lags = args.lags.or(asked.lags);
     if let Some(azimuth) = &args.azimuth {
         asked.azimuth.clone_from(azimuth);
     }
-    asked.dip = args.dip.unwrap_or(asked.dip);
-    asked.tolerance = args.tolerance.unwrap_or(asked.tolerance);
+    asked.dip = args.dip.or(asked.dip);
+    asked.tolerance = args.tolerance.or(asked.tolerance);
     asked.bandwidth = args.bandwidth.or(asked.bandwidth);
     Ok(())
 }
@@ -109,7 +111,7 @@ fn lags(args: &VariogramArgs, asked: &mut Variogram, budget: &Budget) -> Result<
 fn made(args: &VariogramArgs, asked: &mut Variogram) -> Result<()> {
     asked.estimator = words(&args.estimator)?.unwrap_or(asked.estimator.clone());
     asked.models = words(&args.models)?.unwrap_or(asked.models.clone());
-    asked.fit_weights = word(&args.fit_weights)?.unwrap_or(asked.fit_weights);
+    asked.fit_weights = word(&args.fit_weights)?.or(asked.fit_weights);
     Ok(())
 }
 

@@ -49,6 +49,7 @@ opts! {
     Box = "box", "A periodic box.";
     By = "by", "The column of the groups of rows.";
     Columns = "columns", "The columns that are read.";
+    Columns2 = "columns2", "The columns of positions of a second table.";
     Cutoff = "cutoff", "The largest distance of a pair.";
     Cut = "cut", "The second value of a pair that must be in a range.";
     Data = "data2", "A second catalogue.";
@@ -58,9 +59,11 @@ opts! {
     Devices = "zipfold::devices::list", "No option: the list of the devices there are, which every interface has.";
     Domain = "domain", "Which pairs are visited.";
     Edges = "edges", "The edges of a histogram.";
+    EdgesOfBins = "edges_of_bins", "The edges of the bins of a job, where they are not at equal distances.";
     Estimator = "estimator", "How counts of pairs make a correlation function.";
     Exclude = "exclude", "The pairs of atoms that are left out.";
     Fdr = "fdr", "The false discovery rate of edges.";
+    FitWeights = "fit_weights", "What a lag weighs in a fit.";
     Force = "force", "An existing output is replaced.";
     Frames = "frames", "The frames of a trajectory.";
     Ids = "ids", "The columns that name rows.";
@@ -83,6 +86,7 @@ opts! {
     Permutations = "permutations", "The number of permutations of samples.";
     Pi = "pi", "The largest distance along the line of sight, and its bins.";
     Pip = "pip", "Columns of realisations.";
+    Positions = "positions", "The columns of positions.";
     Power = "power", "The power of weights.";
     Powers = "powers", "The powers that are fitted.";
     Precision = "precision", "The type of values.";
@@ -90,6 +94,7 @@ opts! {
     Randoms = "randoms", "Points without structure.";
     Range = "range", "The first and the last edge of a histogram.";
     Regions = "regions", "Regions that are resampled.";
+    Report = "report", "A page about the answer.";
     Resume = "resume", "An interrupted run goes on.";
     Samples = "samples", "The number of samples of a network.";
     Select = "select", "The atoms that distances are from; the columns of an output.";
@@ -118,10 +123,13 @@ opts! {
     Max = "max", "The largest distance of pairs.";
     Models = "models", "Models that are fitted to a variogram.";
     Nearest = "nearest", "How many nearest rows are matched.";
+    Normalise = "normalise", "What the values of a correlogram are.";
+    Null = "null", "What a simulation has at random.";
     On = "on", "The columns whose values are equal.";
     Radius = "radius", "The largest separation of a match.";
     Seed = "seed", "The seed of simulations.";
     Simulations = "simulations", "The number of simulations.";
+    Single = "single", "All spikes are of one unit.";
     Ties = "ties", "What happens to rows as near as the last.";
     Time = "time", "The column of times.";
     Tolerance = "tolerance", "The largest angle between a pair and a direction.";

@@ -288,11 +288,11 @@ impl CrossMatch {
         }
         if self.sky && self.columns.is_none() {
             let what = "expected the columns of angles, got none";
-            return refuse(what, Opt::Columns, Opt::Columns.like("RA,DEC"));
+            return refuse(what, Opt::Positions, Opt::Positions.like("RA,DEC"));
         }
         if self.columns2.is_some() && self.columns.is_none() {
             let what = "expected the columns of x beside those of y, got none";
-            return refuse(what, Opt::Columns, Opt::Columns.like("RA,DEC"));
+            return refuse(what, Opt::Positions, Opt::Positions.like("RA,DEC"));
         }
         Ok(())
     }
@@ -312,8 +312,8 @@ impl CrossMatch {
         }
         let [of_x, of_y] = self.options();
         let [x, y] = [
-            positions(both[0], (&columns[0], &of_x), on_sky, &options.budget)?,
-            positions(both[1], (&columns[1], &of_y), on_sky, &options.budget)?,
+            positions(both[0], (&columns[0], of_x), on_sky, &options.budget)?,
+            positions(both[1], (&columns[1], of_y), on_sky, &options.budget)?,
         ];
         if x.cols() != y.cols() {
             let what = format!(
@@ -340,10 +340,9 @@ impl CrossMatch {
         })
     }
     /// What asks for the columns of x and of y, as messages name it.
-    fn options(&self) -> [String; 2] {
-        let of_x = Opt::Columns.to_string();
-        let of_y = self.columns2.as_ref().map(|_| "columns2".to_string());
-        [of_x.clone(), of_y.unwrap_or(of_x)]
+    fn options(&self) -> [Opt; 2] {
+        let of_y = self.columns2.as_ref().map(|_| Opt::Columns2);
+        [Opt::Positions, of_y.unwrap_or(Opt::Positions)]
     }
     /// The columns of positions of x and of y, and whether they are angles.
     fn columns(&self, sides: [&SideTable; 2]) -> Result<([Vec<String>; 2], bool)> {
@@ -366,8 +365,8 @@ impl CrossMatch {
             return Ok(usual);
         }
         let what = "expected columns called ra and dec, x, y and z, or x and y in both, got others";
-        let e = Error::request(what).at_place(Opt::Columns);
-        Err(e.remedy(Opt::Columns.like("RA,DEC")))
+        let e = Error::request(what).at_place(Opt::Positions);
+        Err(e.remedy(Opt::Positions.like("RA,DEC")))
     }
     fn items(&self, sides: [&SideTable; 2]) -> Result<Vec<Item>> {
         let valued = self.kind.has_pairs();
@@ -526,19 +525,19 @@ fn usual_columns(sides: [&SideTable; 2]) -> Option<([Vec<String>; 2], bool)> {
 /// Positions: unit vectors of angles, or the columns as they are.
 fn positions(
     side: &SideTable,
-    (columns, option): (&[String], &str),
+    (columns, option): (&[String], Opt),
     on_sky: bool,
     budget: &Budget,
 ) -> Result<Table> {
-    let column = |name: &String| side.column(name, Opt::Columns);
-    let place = |name: &String| match column(name).map_err(|e| e.at_place(option.to_string()))? {
+    let column = |name: &String| side.column(name, option);
+    let place = |name: &String| match column(name)? {
         ColumnPlace::Number(at) => Ok(at),
         ColumnPlace::Word(_) => {
             let e = Error::request(format!(
                 "expected numbers for positions, got text in '{name}' of {}",
                 side.name
             ));
-            Err(e.at_place(option.to_string()).remedy("columns of numbers"))
+            Err(e.at_place(option).remedy("columns of numbers"))
         }
     };
     let places: Vec<usize> = columns.iter().map(place).collect::<Result<_>>()?;

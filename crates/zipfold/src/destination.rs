@@ -3,6 +3,7 @@
 use crate::options::Target;
 #[cfg(feature = "plot")]
 use crate::query::Query;
+pub use crate::suffix::{is_page, is_picture, is_png};
 use std::path::Path;
 #[cfg(feature = "plot")]
 use zipfold_core::Message;
@@ -77,15 +78,44 @@ pub fn is_special(path: &str) -> bool {
 }
 
 /// Refuses, before any work, a file that could not hold the results of `folds`: a picture for
-/// `.svg`, columns for other suffixes.
+/// `.svg`, a page for `.html`, columns for other suffixes.
 ///
 /// # Errors
 /// `Request` for a suffix that names no format of a result, and those of [`refuse_place`].
 pub fn refuse(path: &str, folds: &[FoldSpec], options: OutputOptions) -> Result<()> {
-    if !path.ends_with(".svg") {
+    if is_picture(path) {
+        refuse_png(path)?;
+    } else if !is_page(path) {
         folds
             .iter()
             .try_for_each(|fold| refuse_suffix(path, suffixes(fold)))?;
+    }
+    refuse_place(path, options)
+}
+
+/// Refuses, before any work, a PNG that this build does not make.
+///
+/// # Errors
+/// Those of `picture::refuse_png`.
+#[cfg(feature = "plot")]
+fn refuse_png(path: &str) -> Result<()> {
+    crate::picture::refuse_png(path)
+}
+
+#[cfg(not(feature = "plot"))]
+fn refuse_png(_: &str) -> Result<()> {
+    Ok(())
+}
+
+/// Refuses a file that could not hold columns with these suffixes, a picture, or a page.
+///
+/// # Errors
+/// `Request`, and those of [`refuse_place`].
+pub(crate) fn refuse_all(path: &str, suffixes: &[&str], options: OutputOptions) -> Result<()> {
+    if is_picture(path) {
+        refuse_png(path)?;
+    } else if !is_page(path) {
+        refuse_suffix(path, suffixes)?;
     }
     refuse_place(path, options)
 }

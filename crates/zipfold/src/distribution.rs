@@ -276,6 +276,19 @@ impl RdfAnswer {
     }
 }
 
+#[cfg(feature = "plot")]
+impl crate::report::Shown for RdfAnswer {
+    fn numbers(&self) -> serde_json::Value {
+        self.json()
+    }
+    fn picture(&self) -> Result<Option<String>> {
+        match self {
+            RdfAnswer::Functions(radial) => radial.svg().map(Some),
+            RdfAnswer::Factors(factors) => factors.svg().map(Some),
+        }
+    }
+}
+
 /// The refusal of frames that a file does not have.
 fn no_frame(source: &Source, frames: u64) -> Error {
     let e = Error::request(format!(

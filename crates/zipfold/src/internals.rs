@@ -20,6 +20,11 @@ pub mod contract {
     pub use crate::contract::*;
 }
 
+/// Questions of jobs as text.
+pub mod described {
+    pub use crate::described::*;
+}
+
 /// Files that an answer may go to.
 pub mod destination {
     pub use crate::destination::*;
@@ -125,6 +130,12 @@ pub mod tables {
 pub mod rdf {
     pub use crate::distribution::*;
     pub use crate::saved::refuse;
+}
+
+/// Pages about answers.
+#[cfg(feature = "plot")]
+pub mod report {
+    pub use crate::report::*;
 }
 
 /// Names of rows.

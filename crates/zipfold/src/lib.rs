@@ -14,6 +14,9 @@
 //! sum-products.
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "plot")]
+mod answer_page;
+mod asked_edges;
 mod association;
 mod batches;
 mod beside;
@@ -23,6 +26,7 @@ mod closure;
 mod contract;
 mod correlogram;
 mod crossmatch;
+mod described;
 mod destination;
 mod device;
 mod distribution;
@@ -48,6 +52,8 @@ mod problem_file;
 mod query;
 mod ranges;
 mod reading;
+#[cfg(feature = "plot")]
+mod report;
 mod row_names;
 mod run;
 mod saved;
@@ -56,6 +62,7 @@ mod shared_slices;
 mod silhouette;
 mod slices;
 pub(crate) mod store;
+mod suffix;
 mod tables;
 mod variogram;
 mod warnings;

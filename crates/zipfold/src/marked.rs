@@ -81,8 +81,8 @@ pub(crate) fn position_columns(
     };
     if !(1..=3).contains(&names.len()) {
         let what = format!("expected 1 to 3 columns of positions, got {}", names.len());
-        let e = Error::request(what).at_place(Opt::Columns);
-        return Err(e.remedy(Opt::Columns.like("x,y")));
+        let e = Error::request(what).at_place(Opt::Positions);
+        return Err(e.remedy(Opt::Positions.like("x,y")));
     }
     Ok(names)
 }
@@ -119,6 +119,32 @@ pub(crate) fn refuse_odd(values: &[f64], what: &str, name: &str) -> Result<()> {
     );
     let e = Error::input(what).at_place(name);
     Err(e.remedy("leave the row out"))
+}
+
+/// Refuses positions in a box of these sides whose squared distances are infinite, or 0 by underflow.
+///
+/// # Errors
+/// `Input`.
+pub(crate) fn refuse_squares(sides: &[f64], name: &str) -> Result<()> {
+    let infinite = !sides.iter().map(|s| s * s).sum::<f64>().is_finite();
+    let (low, high) = match infinite {
+        true => return Err(no_squares("finite", name)),
+        false => (
+            f64::MIN_POSITIVE.sqrt(),
+            sides.iter().copied().fold(0.0, f64::max),
+        ),
+    };
+    match high > 0.0 && high < low {
+        true => Err(no_squares("above 0", name)),
+        false => Ok(()),
+    }
+}
+
+fn no_squares(what: &str, name: &str) -> Error {
+    let what = format!("expected positions whose squared distances are {what}");
+    Error::input(what)
+        .at_place(name)
+        .remedy("positions in another unit")
 }
 
 /// A table of columns side by side, in double precision.

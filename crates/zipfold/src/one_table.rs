@@ -17,7 +17,7 @@ use zipfold_core::{Message, Result, Table};
 /// }
 /// let names = ["x", "y"].map(String::from).to_vec();
 /// let points = Table::f64(3, 2, vec![0.0, 0.0, 1.0, 0.0, 4.0, 3.0])?.with_names(names)?;
-/// assert_eq!(told(&Ripley { bins: 2, ..Ripley::new("points") }, points)?.sizes, [3]);
+/// assert_eq!(told(&Ripley { bins: Some(2), ..Ripley::new("points") }, points)?.sizes, [3]);
 /// # Ok::<(), zipfold::Error>(())
 /// ```
 pub trait TableQuestion: DeserializeOwned {

@@ -4,21 +4,27 @@
 mod correlation;
 mod curves;
 mod degrees;
+mod file;
 mod network;
 mod page;
 mod panels;
+#[cfg(feature = "png")]
+mod png;
 mod radial;
+mod thinned;
 
 pub use correlation::{ErrorCurve, correlation_svg, covariance_svg};
 pub use curves::{Bars, CurveStyle, Curves, DrawnCurve, curves_svg};
 pub use degrees::degrees_svg;
+pub use file::{refuse_png, write_picture};
 pub use network::{marginals_svg, profile_svg};
 pub use panels::{MOST_PANELS, Panel, Series, panels_svg};
 pub use radial::{radial_svg, scattering_svg};
 
 use crate::outcome::Outcome;
-use page::{Drawn, SvgArea, axes, drawn};
+use page::{Drawn, SvgArea, axes, themed};
 use plotters::prelude::*;
+use thinned::{MOST_BARS, MOST_MARKS, thinned_bars, thinned_line};
 use zipfold_core::fold::{Columns, Fold, Numbers, Role};
 use zipfold_core::{Error, Job, Result, Side};
 
@@ -58,7 +64,7 @@ enum Picture {
 /// `Request` where the result has no picture.
 pub fn svg(job: &Job, outcome: &Outcome) -> Result<String> {
     let picture = picture(job, outcome)?;
-    drawn(SIZE, |root| render(&picture, root))
+    themed(SIZE, |root| render(&picture, root))
 }
 
 fn none() -> Error {
@@ -126,6 +132,7 @@ fn all(numbers: &Numbers<'_>) -> Vec<f64> {
 fn bins(answer: &Columns<'_>, title: String) -> Result<Picture> {
     let heights = all(&column(answer, Role::Count)?);
     if let [edges] = answer.edges.as_slice() {
+        let (edges, heights) = thinned_bars(edges, &heights, MOST_BARS);
         return Ok(Picture::Steps {
             title,
             x: "value".into(),
@@ -154,7 +161,7 @@ fn rows(answer: &Columns<'_>, title: String) -> Result<Picture> {
         title,
         x: "row".into(),
         y: "result".into(),
-        points: points.map(|(i, v)| (i as f64, *v)).collect(),
+        points: thinned_line(points.map(|(i, v)| (i as f64, *v)), MOST_MARKS),
     })
 }
 
@@ -190,9 +197,9 @@ fn sorted(title: &str, mut values: Vec<f64>) -> Picture {
     }
 }
 
-/// A matrix, thinned to at most 160 × 160.
+/// A matrix, thinned to at most 120 × 120: a page holds that many cells.
 fn grid(n: usize, m: usize, get: &dyn Fn(usize) -> f64) -> Picture {
-    let side = (n.min(160), m.min(160));
+    let side = (n.min(120), m.min(120));
     let pick = |a: usize, len: usize, of: usize| a * of / len.max(1);
     let values = (0..side.0 * side.1)
         .map(|at| get(pick(at / side.1, side.0, n) * m + pick(at % side.1, side.1, m)));

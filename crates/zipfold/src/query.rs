@@ -3,9 +3,13 @@
 use crate::device::place;
 use crate::options::{Options, Target};
 use crate::outcome::Outcome;
+#[cfg(feature = "plot")]
+use crate::picture::write_picture;
 use crate::ranges::{self, Found, with_ranges};
 use crate::row_names::RowNames;
 use crate::run::run;
+#[cfg(feature = "plot")]
+use crate::suffix::{is_page, is_picture};
 use crate::written;
 use std::borrow::Cow;
 use std::sync::atomic::Ordering;
@@ -296,17 +300,20 @@ impl Answer<'_> {
     pub fn svg(&self) -> Result<String> {
         crate::picture::svg(&self.job, &self.outcome)
     }
-    /// Writes the result to `path`: the picture of the first fold where that ends with `.svg`, the
-    /// columns of all otherwise. Returns the names of the files.
+    /// Writes the result to `path`: the picture of the first fold where that ends with `.svg` or `.png`, a page
+    /// about the answer where it ends with `.html`, the columns of all otherwise. Returns the names of the files.
     ///
     /// # Errors
     /// Those of [`Answer::svg`] and [`Answer::write`].
     #[cfg(feature = "plot")]
     pub fn save(&self, path: &str, options: OutputOptions) -> Result<Vec<String>> {
-        if !path.ends_with(".svg") {
+        if is_page(path) {
+            self.write_page(path, options)?;
+        } else if is_picture(path) {
+            write_picture(path, &self.svg()?, options)?;
+        } else {
             return self.write(path, options);
         }
-        written::write_text(path, &self.svg()?, options)?;
         Ok(vec![path.to_string()])
     }
 }

@@ -3,7 +3,7 @@
 //! A job describes questions (`distribution.rs`, `paircount.rs`, `association.rs`). Its answer is a table of columns
 //! with notes, and a picture.
 
-use crate::destination::{LISTS, refuse_place, refuse_suffix};
+use crate::destination::{LISTS, is_picture, refuse_all};
 use crate::options::Options;
 use zipfold_core::{Error, Result};
 use zipfold_io::{Column, OutputOptions, write_columns};
@@ -22,16 +22,13 @@ pub(crate) fn whole(options: &Options<'_>, remedy: impl Into<String>) -> Result<
     }
 }
 
-/// Refuses, before any work, a file that could not hold the answer of a job: a picture for `.svg`,
-/// columns for other suffixes.
+/// Refuses, before any work, a file that could not hold the answer of a job: a picture for `.svg` and `.png`,
+/// a page for `.html`, columns for other suffixes.
 ///
 /// # Errors
 /// `Request`.
 pub fn refuse(path: &str, options: OutputOptions) -> Result<()> {
-    if !path.ends_with(".svg") {
-        refuse_suffix(path, LISTS)?;
-    }
-    refuse_place(path, options)
+    refuse_all(path, LISTS, options)
 }
 
 /// Writes columns by name in the format that the suffix of `path` names.
@@ -51,7 +48,7 @@ pub(crate) fn write(
     write_columns(path, &columns, notes, options)
 }
 
-/// Writes the picture to a `path` that ends with `.svg`, the columns to any other.
+/// Writes the picture to a `path` that ends with `.svg` or `.png`, the columns to any other.
 ///
 /// # Errors
 /// Those of `svg` and of `columns`.
@@ -62,8 +59,8 @@ pub(crate) fn save(
     svg: impl FnOnce() -> Result<String>,
     columns: impl FnOnce() -> Result<()>,
 ) -> Result<()> {
-    match path.ends_with(".svg") {
-        true => crate::written::write_text(path, &svg()?, options),
+    match is_picture(path) {
+        true => crate::picture::write_picture(path, &svg()?, options),
         false => columns(),
     }
 }

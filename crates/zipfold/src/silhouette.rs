@@ -315,6 +315,50 @@ impl Silhouettes {
         ];
         saved::write(path, &columns, &notes, how)
     }
+    /// The silhouettes of each group, ascending, one group after another, as the text of an SVG file.
+    ///
+    /// # Errors
+    /// `Internal` where it cannot be drawn.
+    #[cfg(feature = "plot")]
+    pub fn svg(&self) -> Result<String> {
+        use crate::picture::{CurveStyle, Curves, DrawnCurve, curves_svg};
+        let mut by_group = vec![vec![]; self.groups.len()];
+        for (code, value) in self.codes.iter().zip(&self.values) {
+            by_group[*code as usize].push(*value);
+        }
+        let mut from = 0;
+        let placed = by_group.iter_mut().map(|values| {
+            values.sort_unstable_by(f64::total_cmp);
+            let places = (from..from + values.len()).map(|at| at as f64).collect();
+            from += values.len();
+            places
+        });
+        let places: Vec<Vec<f64>> = placed.collect();
+        let curve = |(at, name): (usize, &String)| DrawnCurve {
+            name: format!("{name}: {:.3}", self.by_group[at].1),
+            places: &places[at],
+            values: &by_group[at],
+            style: CurveStyle::Line,
+        };
+        let curves: Vec<DrawnCurve<'_>> = self.groups.iter().enumerate().map(curve).collect();
+        curves_svg(&Curves {
+            title: &format!("silhouettes, mean {:.4}", self.mean),
+            axes: ["rows, by group", "silhouette"],
+            range: [0.0, self.values.len() as f64],
+            curves: &curves,
+            band: None,
+            level: Some(self.mean),
+            bars: None,
+        })
+    }
+    /// Writes the picture to a `path` that ends with `.svg`, the rows to any other.
+    ///
+    /// # Errors
+    /// Those of [`Silhouettes::svg`] and [`Silhouettes::write`].
+    #[cfg(feature = "plot")]
+    pub fn save(&self, path: &str, how: OutputOptions) -> Result<()> {
+        saved::save(path, how, || self.svg(), || self.write(path, how))
+    }
     /// The groups with their rows and mean silhouettes, as lines of text.
     #[must_use]
     pub fn lines(&self) -> String {
@@ -344,5 +388,15 @@ impl Silhouettes {
             "groups": groups.collect::<Vec<_>>(),
             "pairs": self.pairs,
         })
+    }
+}
+
+#[cfg(feature = "plot")]
+impl crate::report::Shown for Silhouettes {
+    fn numbers(&self) -> serde_json::Value {
+        self.json()
+    }
+    fn picture(&self) -> Result<Option<String>> {
+        self.svg().map(Some)
     }
 }

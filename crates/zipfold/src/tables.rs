@@ -20,6 +20,7 @@ mod listed;
 mod output;
 mod select;
 mod sides;
+mod signals;
 mod values;
 
 pub use asked::{TableJoin, TableKind, Ties};

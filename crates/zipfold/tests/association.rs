@@ -291,3 +291,23 @@ fn a_graph_is_written_piece_by_piece() {
     assert!(text.ends_with("</edge>\n  </graph>\n</graphml>\n"));
     assert!(text.len() > 100_000 && out.longest < 300, "{}", out.longest);
 }
+
+#[test]
+fn the_second_sweep_takes_the_permutations_of_the_first() {
+    // Three strips; one sweep has all pairs with their own permutations.
+    let table = random(300, 11, usize::MAX);
+    let asked = |fdr: Option<f64>| Association {
+        permutations: 19,
+        fdr,
+        seed: 3,
+        ..asked(Measure::Pearson)
+    };
+    let p = |fdr: Option<f64>| {
+        let found = network(&asked(fdr), &table).unwrap();
+        let p = found.edges.p.clone().unwrap();
+        pairs(&found).into_iter().zip(p).collect::<Vec<_>>()
+    };
+    let (once, twice) = (p(None), p(Some(1.0)));
+    assert!(twice.len() > 1000, "{}", twice.len());
+    assert!(twice.iter().all(|edge| once.contains(edge)));
+}

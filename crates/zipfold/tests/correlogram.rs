@@ -122,7 +122,7 @@ fn values_are_counts_over_spikes_and_time() {
 #[test]
 fn all_spikes_may_be_of_one_unit() {
     let alone = Correlogram {
-        units: None,
+        single: true,
         ..asked(5)
     };
     let spikes = spikes(400, 0.0);

@@ -781,7 +781,7 @@ fn what_means_nothing_is_refused() {
         regions: Some(Regions::Made(2)),
         samples,
         range: Some([0.0, 5.0]),
-        bins: 50,
+        bins: Some(50),
         ..PairCount::new("data")
     };
     refused(&bootstrap(1_000_000_000), "samples", "2 to 100000");

@@ -59,7 +59,7 @@ impl Pattern {
             by: Some("kind".into()),
             window: Some(self.window.concat()),
             max: Some(max),
-            bins: 6,
+            bins: Some(6),
             correction,
             ..Ripley::new("points")
         }
@@ -221,8 +221,8 @@ fn envelopes_are_those_of_their_seed() {
         let asked = |seed: u64, threads: usize| {
             let asked = Ripley {
                 simulations: 5,
-                seed,
-                null,
+                seed: Some(seed),
+                null: Some(null),
                 ..pattern.asked(Correction::Translation, 2.0)
             };
             let options = Options {
@@ -305,7 +305,7 @@ fn kinds_without_pairs_have_the_ratio_0() {
     let table = Table::f64(3, 2, rows).unwrap().with_names(names).unwrap();
     let asked = Cooccurrence {
         max: Some(1.0),
-        bins: 2,
+        bins: Some(2),
         ..Cooccurrence::new("cells", "kind")
     };
     let answer = asked.of_table(table, &Options::default()).unwrap();

@@ -769,3 +769,49 @@ fn a_join_of_keys_ends_when_it_is_told_to() {
         assert_eq!(answer.unwrap_err().blame(), Blame::Interrupted);
     }
 }
+
+#[test]
+fn nearest_rows_and_ties_come_in_parts_where_memory_does_not_hold_all() {
+    let mut random = Random::new(31);
+    let places: Vec<f64> = (0..80_000).map(|_| random.below(40) as f64).collect();
+    let names = || ["a", "b"].map(String::from).to_vec();
+    let table = || {
+        let table = Table::f64(40_000, 2, places.clone()).unwrap();
+        table.with_names(names()).unwrap()
+    };
+    let path = std::env::temp_dir().join(format!("zipfold-parts-{}.csv", std::process::id()));
+    let path = path.to_string_lossy();
+    for (same, ties, nearest) in [
+        (true, Ties::All, 2),
+        (false, Ties::All, 2),
+        (true, Ties::First, 40),
+    ] {
+        let join = TableJoin {
+            y: (!same).then(|| "y".into()),
+            nearest: Some(nearest),
+            ties,
+            ..TableJoin::new("x", "y")
+        };
+        let written = |mib: u64| {
+            let options = Options {
+                budget: Budget::new(mib << 20),
+                ..Options::default()
+            };
+            let how = OutputOptions {
+                force: true,
+                ..OutputOptions::default()
+            };
+            let tables = (table(), (!same).then(table));
+            let told = join.write_tables(tables, &path, how, &options)?;
+            let text = std::fs::read_to_string(&*path).unwrap();
+            Ok::<_, zipfold::Error>((told.rows, text, options.budget.peak()))
+        };
+        let (rows, whole, peak) = written(4096).unwrap();
+        assert!(rows > 800_000, "{rows}");
+        // A quarter of what the whole lists take.
+        let (count, text, _) = written((peak >> 22).max(8)).unwrap();
+        assert_eq!(count, rows, "{same} {ties:?}");
+        assert!(text == whole, "{same} {ties:?}: other rows");
+    }
+    std::fs::remove_file(&*path).unwrap();
+}

@@ -37,7 +37,7 @@ impl Places {
         let columns = ["x", "y", "z"][..self.axes].iter();
         Variogram {
             columns: Some(columns.map(|name| name.to_string()).collect()),
-            lags: 7,
+            lags: Some(7),
             max: Some(6.0),
             estimator: vec![
                 LagEstimator::Matheron,
@@ -172,9 +172,9 @@ fn directions_keep_the_pairs_within_their_angle_and_width() {
         let azimuth = vec![0.0, 37.0, 90.0, -135.0];
         let asked = Variogram {
             azimuth: azimuth.clone(),
-            dip,
+            dip: Some(dip),
             bandwidth,
-            tolerance: 20.0,
+            tolerance: Some(20.0),
             ..places.asked(&["v", "w"])
         };
         let answer = asked.of_table(places.table(), &Options::default()).unwrap();
@@ -231,8 +231,8 @@ fn pairs_of_a_grid_at_the_tolerance_are_kept() {
     for (azimuth, [east, north]) in lines {
         let asked = Variogram {
             azimuth: vec![azimuth],
-            tolerance: 45.0,
-            lags: 1,
+            tolerance: Some(45.0),
+            lags: Some(1),
             max: Some(10.0),
             ..Variogram::new("grid", ["v"])
         };

@@ -186,7 +186,7 @@ impl Association {
         match (self.fdr.is_some(), self.permutations) {
             (false, 0) => "one sweep".to_string(),
             (true, 0) => "two sweeps: counts by evidence, then edges".to_string(),
-            (true, count) => format!("two sweeps, each with {count} permutations"),
+            (true, count) => format!("two sweeps, the first with {count} permutations"),
             (false, count) => format!("one sweep with {count} permutations"),
         }
     }

@@ -91,6 +91,10 @@ impl Strip {
             evidence: self.evidence.get(at).copied().unwrap_or_else(own),
         })
     }
+    /// By place of the strip, how many permutations gave less: scores are whole numbers.
+    pub(super) fn less(&self) -> Vec<u32> {
+        self.evidence.iter().map(|e| e.score as u32).collect()
+    }
     /// The pairs of row i with later rows.
     pub(super) fn row(&self, i: usize) -> impl Iterator<Item = Pair> + '_ {
         let end = self.rows.start + self.width;
@@ -186,6 +190,10 @@ impl<'a> Measured<'a> {
             (PreparedRows::Splines(_), _) => "joint weights of bins of each pair, in vectors",
         }
     }
+    /// Whether p-values come from permutations.
+    pub(super) fn is_permuted(&self) -> bool {
+        self.asked.permutations > 0
+    }
     /// The question that the engine answers for a strip, where it does.
     pub(super) fn question(&self, strip: Range<usize>) -> Result<Option<(Problem, Data)>> {
         match &self.prepared {
@@ -193,8 +201,26 @@ impl<'a> Measured<'a> {
             _ => Ok(None),
         }
     }
-    /// The values of a strip.
+    /// The values of a strip, with what permutations say of them.
     pub(super) fn strip(&self, rows: Range<usize>) -> Result<Strip> {
+        let mut strip = self.plain_strip(rows)?;
+        if self.asked.permutations > 0 {
+            self.permute(&mut strip)?;
+        }
+        Ok(strip)
+    }
+    /// The strip that [`Measured::strip`] gave when permutations counted `less` for its pairs.
+    pub(super) fn strip_again(&self, rows: Range<usize>, less: &[u32]) -> Result<Strip> {
+        let mut strip = self.plain_strip(rows)?;
+        let evidence = |less: &u32| Evidence {
+            class: 0,
+            score: f64::from(*less),
+        };
+        strip.evidence = less.iter().map(evidence).collect();
+        Ok(strip)
+    }
+    /// The values of a strip, without permutations.
+    fn plain_strip(&self, rows: Range<usize>) -> Result<Strip> {
         let mut strip = self.values((&self.prepared, 0), rows)?;
         let (n, asked) = (self.rows.rows(), self.asked);
         let first = strip.rows.start;
@@ -212,9 +238,6 @@ impl<'a> Measured<'a> {
         let few = strip.values.iter_mut().zip(&strip.counts);
         few.filter(|(_, count)| **count < least)
             .for_each(|(value, _)| *value = f64::NAN);
-        if asked.permutations > 0 {
-            self.permute(&mut strip)?;
-        }
         Ok(strip)
     }
     /// Counts, for each pair, the permutations of the samples of its second row that give less.

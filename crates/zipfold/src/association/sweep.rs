@@ -10,7 +10,8 @@ use super::scale_free::{Connectivity, FINE, ScaleFree, chosen, usual};
 use super::tails::Tails;
 use crate::options::{Options, Progress};
 use crate::pool::within;
-use zipfold_core::{Random, Result};
+use std::ops::Range;
+use zipfold_core::{Random, Reservation, Result};
 
 /// The edges that are kept, and what was seen on the way.
 pub(super) struct Swept {
@@ -231,6 +232,33 @@ pub(super) struct Sweeps<'a> {
     pub(super) tested: u64,
     /// The strip of a sweep that has one alone: the next sweep takes it again.
     pub(super) only: Option<Strip>,
+    /// By strip, what permutations counted in the first of two sweeps.
+    drawn: Option<Drawn>,
+}
+
+/// What permutations counted for the places of strips, for the next sweep.
+#[derive(Default)]
+struct Drawn {
+    /// By strip; none where memory did not hold them, and the next sweep draws again.
+    less: Vec<Option<Vec<u32>>>,
+    held: Vec<Reservation>,
+}
+
+impl Drawn {
+    /// Takes the counts of a strip, unless they take more than a quarter of what is free.
+    fn add(&mut self, strip: &Strip, options: &Options<'_>) {
+        let bytes = 4 * strip.values.len() as u64;
+        let fits = bytes <= options.budget.free() / 4;
+        let purpose = "counts of permutations";
+        let held = options.budget.reserve(bytes, purpose).ok().filter(|_| fits);
+        if held.is_none() && self.less.iter().all(Option::is_some) {
+            options
+                .warnings
+                .add("memory does not hold the counts of permutations of all pairs: some are drawn twice");
+        }
+        self.less.push(held.is_some().then(|| strip.less()));
+        self.held.extend(held);
+    }
 }
 
 impl<'a> Sweeps<'a> {
@@ -242,6 +270,7 @@ impl<'a> Sweeps<'a> {
             visited: 0,
             tested: 0,
             only: None,
+            drawn: None,
         }
     }
     /// What may be a discovery.
@@ -250,11 +279,24 @@ impl<'a> Sweeps<'a> {
         let mut tally = Tally::new(tails);
         let bytes = tally.bytes(within(threads, rayon::current_num_threads)?);
         let _held = self.options.budget.reserve(bytes, "counts by evidence")?;
+        let drawn = self.measured.is_permuted() && self.measured.height() < self.rows;
+        self.drawn = drawn.then(Drawn::default);
         self.each("rate", &mut |strip| {
             tally.add(strip);
             Ok(())
         })?;
         within(threads, || tally.bound(rate))
+    }
+    /// A strip: with what an earlier sweep drew for it, or with permutations of its own.
+    fn strip(&mut self, rows: Range<usize>, less: Option<Option<Vec<u32>>>) -> Result<Strip> {
+        if let Some(Some(less)) = less {
+            return self.measured.strip_again(rows, &less);
+        }
+        let strip = self.measured.strip(rows)?;
+        if let (Some(drawn), None) = (&mut self.drawn, less) {
+            drawn.add(&strip, self.options);
+        }
+        Ok(strip)
     }
     /// Hands over all strips, in order.
     pub(super) fn each(
@@ -265,14 +307,20 @@ impl<'a> Sweeps<'a> {
         let (n, height) = (self.rows, self.measured.height());
         let pairs = |rows: usize| (rows as u64) * (rows as u64).saturating_sub(1) / 2;
         self.tested = 0;
+        // The first of two sweeps keeps what it draws, the second one takes it.
+        let mut known = match &mut self.drawn {
+            Some(drawn) => std::mem::take(&mut drawn.less).into_iter(),
+            None => vec![].into_iter(),
+        };
         for first in (0..n).step_by(height) {
             stop(self.options)?;
+            let less = known.next();
             let rows = first..(first + height).min(n);
             let strip = match self.only.take() {
                 Some(strip) => strip,
                 None => {
                     self.visited += pairs(n - rows.start) - pairs(n - rows.end);
-                    self.measured.strip(rows.clone())?
+                    self.strip(rows.clone(), less)?
                 }
             };
             within(self.options.threads, || visit(&strip))??;

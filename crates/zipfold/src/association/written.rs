@@ -2,7 +2,7 @@
 
 use super::answer::AssociationNetwork;
 use super::scale_free::ScaleFree;
-use crate::destination::{refuse_place, refuse_suffix};
+use crate::destination::refuse_all;
 use crate::saved;
 use std::io::{self, Write};
 use zipfold_core::Result;
@@ -17,10 +17,7 @@ pub const EDGES: &[&str] = &["csv", "tsv", "npz", "csr.npz", "parquet", "graphml
 /// # Errors
 /// `Request`.
 pub fn refuse(path: &str, options: OutputOptions) -> Result<()> {
-    if !path.ends_with(".svg") {
-        refuse_suffix(path, EDGES)?;
-    }
-    refuse_place(path, options)
+    refuse_all(path, EDGES, options)
 }
 
 impl AssociationNetwork {
@@ -238,4 +235,14 @@ fn escaped(text: &str) -> String {
         }
     }
     out
+}
+
+#[cfg(feature = "plot")]
+impl crate::report::Shown for AssociationNetwork {
+    fn numbers(&self) -> serde_json::Value {
+        self.json()
+    }
+    fn picture(&self) -> Result<Option<String>> {
+        self.svg().map(Some)
+    }
 }

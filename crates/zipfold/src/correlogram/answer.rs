@@ -41,7 +41,7 @@ impl LagUnits {
 /// use zipfold::internals::correlogram::{Correlogram, Correlograms, LagUnits};
 /// let name = |suffix: &str| format!("{}/zipfold-{}-c.{suffix}", std::env::temp_dir().display(), std::process::id());
 /// let beats = Table::f64(50, 1, (0..50).map(f64::from).collect())?.with_names(vec!["time".into()])?;
-/// let asked = Correlogram { units: None, max: 2.5, bins: 5, normalise: LagUnits::Probability, ..Correlogram::new("beats") };
+/// let asked = Correlogram { single: true, max: 2.5, bins: 5, normalise: LagUnits::Probability, ..Correlogram::new("beats") };
 /// let answer: Correlograms = asked.of_table(beats, &Options::default())?;
 /// assert_eq!((answer.values(0, 0)[2], answer.values(0, 0)[3]), (0.0, 49.0 / 50.0));
 /// answer.save(&name("csv"), OutputOptions::default())?;
@@ -247,5 +247,15 @@ impl Correlograms {
             "correlograms": (0..units * units).map(pair).collect::<Vec<_>>(),
             "pairs": self.pairs,
         })
+    }
+}
+
+#[cfg(feature = "plot")]
+impl crate::report::Shown for Correlograms {
+    fn numbers(&self) -> serde_json::Value {
+        self.json()
+    }
+    fn picture(&self) -> Result<Option<String>> {
+        self.svg().map(Some)
     }
 }

@@ -9,6 +9,7 @@ use crate::saved;
 use crate::tables::SideTable;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use zipfold_core::budget::Reservation;
 use zipfold_core::fold::Closed;
 use zipfold_core::problem::{AxisSpec, FoldSpec, PairSpec, Problem};
 use zipfold_core::{Data, Domain, Error, Message, Opt, Result, Table};
@@ -45,9 +46,12 @@ pub struct Correlogram {
     /// The column of times.
     #[serde(default = "time")]
     pub time: String,
-    /// The column of units, text or numbers; without it all spikes are of one unit.
-    #[serde(default = "unit")]
+    /// The column of units, text or numbers; `unit` by default.
+    #[serde(default)]
     pub units: Option<String>,
+    /// All spikes are of one unit.
+    #[serde(default)]
+    pub single: bool,
     /// The largest lag, in the unit of the times.
     #[serde(default = "tenth")]
     pub max: f64,
@@ -65,9 +69,6 @@ pub struct Correlogram {
 fn time() -> String {
     "time".into()
 }
-fn unit() -> Option<String> {
-    Some("unit".into())
-}
 fn tenth() -> f64 {
     0.1
 }
@@ -81,6 +82,8 @@ struct Spikes {
     sizes: Vec<u64>,
     span: f64,
     table: Table,
+    /// What the answer holds of the budget.
+    _held: Reservation,
 }
 
 impl Correlogram {
@@ -89,7 +92,8 @@ impl Correlogram {
         Correlogram {
             data: data.into(),
             time: time(),
-            units: unit(),
+            units: None,
+            single: false,
             max: tenth(),
             bins: bins(),
             normalise: LagUnits::Count,
@@ -103,8 +107,18 @@ impl Correlogram {
             let e = Error::request(what).at_place(Opt::Max);
             return Err(e.remedy(Opt::Max.to(tenth())));
         }
-        let ascend = self.bins > 0 && self.bins < MOST_LINES;
-        if !ascend || self.edges().windows(2).any(|e| e[0] >= e[1]) {
+        if self.single && self.units.is_some() {
+            let what = format!(
+                "expected one unit or a column of units, got {} too",
+                Opt::Single
+            );
+            let e = Error::request(what).at_place(Opt::Units);
+            return Err(e.remedy(format!("leave out {}", Opt::Single)));
+        }
+        let some = self.bins > 0 && self.bins < MOST_LINES;
+        // Edges are told apart one after another: their memory is not requested yet.
+        let together = |at: i64| self.edge(at) >= self.edge(at + 1);
+        if !some || (0..self.bins as i64).any(together) {
             let what = format!(
                 "expected 1 bin or more, apart from each other, got {}",
                 self.bins
@@ -114,21 +128,34 @@ impl Correlogram {
         }
         Ok(())
     }
-    /// The edges of the lags: symmetric about 0, which an odd number of bins has in the middle of one.
-    pub(super) fn edges(&self) -> Vec<f64> {
+    /// An edge of the lags: they are symmetric about 0, which an odd number of bins has in the middle of
+    /// one.
+    fn edge(&self, at: i64) -> f64 {
         let bins = self.bins as i64;
-        let edge = |at: i64| match at.abs() == bins {
+        let at = 2 * at - bins;
+        match at.abs() == bins {
             true => self.max * at.signum() as f64,
             false => at as f64 * self.max / bins as f64,
-        };
-        (0..=bins).map(|at| edge(2 * at - bins)).collect()
+        }
+    }
+    fn edges(&self) -> Vec<f64> {
+        (0..=self.bins as i64).map(|at| self.edge(at)).collect()
+    }
+    /// The column of units, where there are several.
+    fn unit_column(&self) -> Option<String> {
+        let column = || self.units.clone().unwrap_or_else(|| UNIT.to_string());
+        (!self.single).then(column)
     }
     /// The spikes of a table.
     fn spikes(&self, side: &SideTable, options: &Options<'_>) -> Result<Spikes> {
+        // Times, codes, the codes as numbers, and the labels that codes are found by.
+        let row = 8 + 4 + 8 + if self.single { 0 } else { 32 };
+        let bytes = (side.rows() as u64).saturating_mul(row);
+        let _columns = options.budget.reserve(bytes, "the columns of spikes")?;
         let times = numbers(side, &self.time, Opt::Time)?;
         refuse_odd(&times, "times", &side.name)?;
-        let (units, codes) = match &self.units {
-            Some(column) => labelled(side, column, Opt::Units)?,
+        let (units, codes) = match self.unit_column() {
+            Some(column) => labelled(side, &column, Opt::Units)?,
             None => (vec!["all".to_string()], vec![0; side.rows()]),
         };
         if times.len() < 2 {
@@ -144,10 +171,12 @@ impl Correlogram {
                 .limit(format!("{MOST_LINES} in all"))
                 .remedy("fewer bins or units"));
         }
+        // Edges thrice, and by line counts in both orders, values, and the columns of a file.
+        let bytes = 24 * (self.bins as u64 + 1) + 72 * (lines * self.bins) as u64;
+        let held = options.budget.reserve(bytes, "the correlograms")?;
         let mut sizes = vec![0; units.len()];
         codes.iter().for_each(|code| sizes[*code as usize] += 1);
-        let ends = |(lo, hi): (f64, f64), t: &f64| (lo.min(*t), hi.max(*t));
-        let (lo, hi) = times.iter().fold((f64::INFINITY, f64::NEG_INFINITY), ends);
+        let span = span(&times, &side.name)?;
         let own = [(self.time.clone(), times)];
         let marks = [(
             UNIT.to_string(),
@@ -158,8 +187,9 @@ impl Correlogram {
         Ok(Spikes {
             units,
             sizes,
-            span: hi - lo,
+            span,
             table: table.with_attributes(marks)?,
+            _held: held,
         })
     }
     /// The question: lags by both units, of every ordered pair.
@@ -200,6 +230,18 @@ impl Correlogram {
     }
 }
 
+/// The time from the first spike to the last.
+fn span(times: &[f64], name: &str) -> Result<f64> {
+    let ends = |(lo, hi): (f64, f64), t: &f64| (lo.min(*t), hi.max(*t));
+    let (lo, hi) = times.iter().fold((f64::INFINITY, f64::NEG_INFINITY), ends);
+    if (hi - lo).is_finite() {
+        return Ok(hi - lo);
+    }
+    let what = format!("expected times whose differences are finite, got {lo} and {hi}");
+    let e = Error::input(what).at_place(name);
+    Err(e.remedy("times in a larger unit"))
+}
+
 /// Counts by lag and pair of units as counts by pair of units and lag.
 fn by_units(counts: &[f64], pairs: usize) -> Vec<u64> {
     let of_pair = |pair: usize| counts[pair..].iter().step_by(pairs);
@@ -214,7 +256,7 @@ impl TableQuestion for Correlogram {
     }
     fn read(&self, options: &Options<'_>) -> Result<SideTable> {
         self.check()?;
-        let needed = std::iter::once(&self.time).chain(&self.units).cloned();
+        let needed = [self.time.clone()].into_iter().chain(self.unit_column());
         SideTable::read(
             &self.data,
             self.header,
@@ -242,9 +284,6 @@ impl TableQuestion for Correlogram {
         saved::whole(options, "one run of the whole question, with more threads")?;
         let spikes = self.spikes(side, options)?;
         let pairs = spikes.units.len() * spikes.units.len();
-        // Counts in both orders, and values.
-        let bytes = (pairs * self.bins) as u64 * 24;
-        let _held = options.budget.reserve(bytes, "the correlograms")?;
         let (problem, data) = self.question(&spikes);
         let answer = Query::new(&problem, &data, options).run()?;
         let columns = answer

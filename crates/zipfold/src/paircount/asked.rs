@@ -51,9 +51,9 @@ pub struct PairCount {
     /// The first and the last edge instead.
     #[serde(default)]
     pub range: Option<[f64; 2]>,
-    /// The number of bins between them.
-    #[serde(default = "twenty")]
-    pub bins: usize,
+    /// The number of bins between them; 20 by default.
+    #[serde(default)]
+    pub bins: Option<usize>,
     /// Edges of equal ratios.
     #[serde(default)]
     pub log: bool,
@@ -105,9 +105,9 @@ pub struct PairCount {
     pub seed: u64,
 }
 
-fn twenty() -> usize {
-    20
-}
+/// Bins where their number is not given.
+const USUAL_BINS: usize = 20;
+
 fn hundred() -> usize {
     100
 }
@@ -240,7 +240,7 @@ impl PairCount {
             separation: Separation::R,
             edges: None,
             range: None,
-            bins: twenty(),
+            bins: None,
             log: false,
             pi: None,
             mu: hundred(),
@@ -261,9 +261,14 @@ impl PairCount {
     }
     /// The edges of the first axis.
     pub(super) fn first_edges(&self) -> Result<Vec<f64>> {
+        if self.edges.is_some() && (self.bins.is_some() || self.log) {
+            let what = "expected edges alone, got a number of bins or equal ratios too";
+            let e = Error::request(what).at_place(Opt::Edges);
+            return Err(e.remedy(Opt::Range.like("LO HI")));
+        }
         let edges = match (&self.edges, self.range) {
             (Some(edges), None) => edges.clone(),
-            (None, Some(range)) => spaced(range, self.bins, self.log)?,
+            (None, Some(range)) => spaced(range, self.bins.unwrap_or(USUAL_BINS), self.log)?,
             (None, None) => {
                 return Err(Error::request("expected edges of the bins, got none")
                     .at_place(Opt::Range)

@@ -1,6 +1,6 @@
 //! What is asked of Ripley's functions: points, kinds, window, edge correction, simulations.
 
-use crate::marked::spaced;
+use crate::asked_edges::AskedEdges;
 use serde::{Deserialize, Serialize};
 use zipfold_core::{Error, Opt, Result};
 
@@ -16,7 +16,7 @@ use zipfold_core::{Error, Opt, Result};
 /// use zipfold::internals::pattern::{Correction, Ripley};
 /// let names = ["x", "y"].map(String::from).to_vec();
 /// let points = Table::f64(3, 2, vec![1.0, 1.0, 2.0, 1.0, 9.0, 9.0])?.with_names(names)?;
-/// let asked = Ripley { window: Some(vec![0.0, 10.0, 0.0, 10.0]), max: Some(2.0), bins: 2, correction: Correction::None, ..Ripley::new("points") };
+/// let asked = Ripley { window: Some(vec![0.0, 10.0, 0.0, 10.0]), max: Some(2.0), bins: Some(2), correction: Correction::None, ..Ripley::new("points") };
 /// let answer = asked.of_table(points, &Options::default())?;
 /// assert_eq!(answer.curves[0].counts, [0, 2]); // each pair both ways round
 /// assert_eq!(answer.curves[0].k, [0.0, 100.0 / 6.0 * 2.0]);
@@ -40,29 +40,28 @@ pub struct Ripley {
     /// The largest distance; by default a quarter of the shortest side of the window.
     #[serde(default)]
     pub max: Option<f64>,
-    /// The number of distances.
-    #[serde(default = "fifty")]
-    pub bins: usize,
+    /// The number of distances; 50 by default.
+    #[serde(default)]
+    pub bins: Option<usize>,
     /// How the edge of the window is accounted for.
     #[serde(default)]
     pub correction: Correction,
     /// Simulations without structure, of which the least and the largest values are told.
     #[serde(default)]
     pub simulations: usize,
-    /// The seed of the simulations.
+    /// The seed of the simulations; 0 by default.
     #[serde(default)]
-    pub seed: u64,
-    /// What has no structure in a simulation.
+    pub seed: Option<u64>,
+    /// What has no structure in a simulation; the points by default.
     #[serde(default)]
-    pub null: NullModel,
+    pub null: Option<NullModel>,
     /// Whether the first row of a text is its header; found out from its cells when not said.
     #[serde(default)]
     pub header: Option<bool>,
 }
 
-fn fifty() -> usize {
-    50
-}
+/// Distances where their number is not given.
+pub(super) const USUAL_BINS: usize = 50;
 
 /// How the edge of the window is accounted for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -105,9 +104,6 @@ pub enum NullModel {
     Labels,
 }
 
-/// Distances that an answer may have, at most.
-pub(super) const MOST_BINS: usize = 1_000_000;
-
 impl Ripley {
     /// Ripley's functions of the points of `data`, with the translation correction.
     pub fn new(data: impl Into<String>) -> Ripley {
@@ -117,19 +113,28 @@ impl Ripley {
             by: None,
             window: None,
             max: None,
-            bins: fifty(),
+            bins: None,
             correction: Correction::default(),
             simulations: 0,
-            seed: 0,
-            null: NullModel::Points,
+            seed: None,
+            null: None,
             header: None,
         }
     }
     /// Refuses what means nothing, before a file is opened.
     pub(super) fn check(&self) -> Result<()> {
-        check_bins(self.bins, fifty())?;
-        check_max(self.max)?;
-        if self.null == NullModel::Labels && self.by.is_none() {
+        self.asked_edges().check()?;
+        let random = [
+            (Opt::Seed, self.seed.is_some()),
+            (Opt::Null, self.null.is_some()),
+        ];
+        let lone = random.into_iter().find(|(_, is_given)| *is_given);
+        if let Some((option, _)) = lone.filter(|_| self.simulations == 0) {
+            let what = format!("expected simulations with {option}, got none");
+            let e = Error::request(what).at_place(Opt::Simulations);
+            return Err(e.remedy(Opt::Simulations.to(99)));
+        }
+        if self.null == Some(NullModel::Labels) && self.by.is_none() {
             let what = "expected a column of kinds whose order is changed, got none";
             let e = Error::request(what).at_place(Opt::By);
             return Err(e.remedy(Opt::By.like("COLUMN")));
@@ -147,6 +152,15 @@ impl Ripley {
             return Err(e.remedy(Opt::Window.like("XMIN,XMAX,YMIN,YMAX")));
         }
         Ok(())
+    }
+    fn asked_edges(&self) -> AskedEdges<'_> {
+        AskedEdges {
+            edges: None,
+            max: self.max,
+            bins: self.bins,
+            counted: Opt::Bins,
+            usual: USUAL_BINS,
+        }
     }
     /// The edges of the distances, in a window of these sides.
     pub(super) fn edges(&self, sides: &[f64]) -> Result<Vec<f64>> {
@@ -174,44 +188,10 @@ impl Ripley {
                 .limit(format!("{limit}"));
             return Err(e.remedy(Opt::Max.to(shortest / 4.0)));
         }
-        apart(spaced(0.0, max, self.bins))
+        self.asked_edges().all(max)
     }
 }
 
 fn is_finite(side: &[f64]) -> bool {
     side.iter().all(|v| v.is_finite())
-}
-
-/// Refuses a number of bins that is none.
-pub(super) fn check_bins(bins: usize, usual: usize) -> Result<()> {
-    match (1..=MOST_BINS).contains(&bins) {
-        true => Ok(()),
-        false => {
-            let what = format!("expected 1 to {MOST_BINS} bins, got {bins}");
-            let e = Error::request(what).at_place(Opt::Bins);
-            Err(e.remedy(Opt::Bins.to(usual)))
-        }
-    }
-}
-
-/// Refuses a largest distance that is none.
-pub(super) fn check_max(max: Option<f64>) -> Result<()> {
-    match max.filter(|max| !(max.is_finite() && *max > 0.0)) {
-        None => Ok(()),
-        Some(max) => {
-            let what = format!("expected a largest distance above 0, got {max}");
-            let e = Error::request(what).at_place(Opt::Max);
-            Err(e.remedy(Opt::Max.like("R")))
-        }
-    }
-}
-
-/// Edges that are apart from each other.
-pub(super) fn apart(edges: Vec<f64>) -> Result<Vec<f64>> {
-    match edges.windows(2).all(|e| e[0] < e[1]) {
-        true => Ok(edges),
-        false => Err(Error::request("expected bins wider than rounding")
-            .at_place(Opt::Bins)
-            .remedy("fewer bins, or a larger distance")),
-    }
 }

@@ -9,15 +9,16 @@
 //! This is the ratio of squidpy (`gr.co_occurrence`), which since 2024 (its pull request 816) counts
 //! all pairs up to the end of an interval: `cumulative`.
 
-use super::asked::{apart, check_bins, check_max};
+use super::asked::USUAL_BINS;
 use super::counts::PairQuestion;
-use super::shape::{PointMarks, PointSet};
-use crate::marked::spaced;
+use super::shape::{AskedPoints, PointMarks, PointSet};
+use crate::asked_edges::AskedEdges;
 use crate::one_table::TableQuestion;
 use crate::options::Options;
 use crate::saved;
 use crate::tables::{JoinedColumn, JoinedRows, SideTable};
 use serde::{Deserialize, Serialize};
+use zipfold_core::budget::Reservation;
 use zipfold_core::{Error, Message, Opt, Result, Words};
 use zipfold_io::OutputOptions;
 use zipfold_io::rows_write::Cells;
@@ -34,7 +35,7 @@ use zipfold_io::rows_write::Cells;
 /// let names = ["x", "y", "kind"].map(String::from).to_vec();
 /// let cells = vec![0.0, 0.0, 1.0, 0.0, 1.0, 1.0, 9.0, 0.0, 2.0, 9.0, 1.0, 2.0];
 /// let cells = Table::f64(4, 3, cells)?.with_names(names)?;
-/// let asked = Cooccurrence { max: Some(2.0), bins: 1, ..Cooccurrence::new("cells", "kind") };
+/// let asked = Cooccurrence { max: Some(2.0), bins: Some(1), ..Cooccurrence::new("cells", "kind") };
 /// let answer = asked.of_table(cells, &Options::default())?;
 /// assert_eq!((answer.ratios(0, 0), answer.ratios(0, 1)), (&[2.0][..], &[0.0][..]));
 /// # Ok::<(), zipfold::Error>(())
@@ -52,9 +53,9 @@ pub struct Cooccurrence {
     /// The largest distance; by default half of the diagonal of all positions.
     #[serde(default)]
     pub max: Option<f64>,
-    /// The number of intervals.
-    #[serde(default = "fifty")]
-    pub bins: usize,
+    /// The number of intervals; 50 by default.
+    #[serde(default)]
+    pub bins: Option<usize>,
     /// Edges of the intervals instead.
     #[serde(default)]
     pub edges: Option<Vec<f64>>,
@@ -64,10 +65,6 @@ pub struct Cooccurrence {
     /// Whether the first row of a text is its header; found out from its cells when not said.
     #[serde(default)]
     pub header: Option<bool>,
-}
-
-fn fifty() -> usize {
-    50
 }
 
 /// Which kinds occur together.
@@ -106,7 +103,7 @@ impl Cooccurrence {
             columns: None,
             labels: labels.into(),
             max: None,
-            bins: fifty(),
+            bins: None,
             edges: None,
             cumulative: false,
             header: None,
@@ -114,38 +111,38 @@ impl Cooccurrence {
     }
     /// Refuses what means nothing, before a file is opened.
     fn check(&self) -> Result<()> {
-        check_bins(self.bins, fifty())?;
-        check_max(self.max)?;
-        let Some(edges) = &self.edges else {
-            return Ok(());
-        };
-        let ascend = edges.len() > 1 && edges.windows(2).all(|e| e[0] < e[1]);
-        let fine = edges.iter().all(|e| e.is_finite() && *e >= 0.0);
-        match ascend && fine && self.max.is_none() {
-            true => Ok(()),
-            false => {
-                let what =
-                    "expected at least two ascending edges from 0 on, and no largest distance";
-                let e = Error::request(what).at_place(Opt::Edges);
-                Err(e.remedy(Opt::Max.like("R")))
-            }
+        self.asked_edges().check()
+    }
+    fn asked_edges(&self) -> AskedEdges<'_> {
+        AskedEdges {
+            edges: self.edges.as_deref(),
+            max: self.max,
+            bins: self.bins,
+            counted: Opt::Bins,
+            usual: USUAL_BINS,
         }
     }
-    fn points(&self, side: &SideTable) -> Result<(PointSet, Vec<f64>)> {
+    /// The points with what they hold of the budget, and the edges.
+    fn points(
+        &self,
+        side: &SideTable,
+        options: &Options<'_>,
+    ) -> Result<(PointSet, Reservation, Vec<f64>)> {
         self.check()?;
-        let kinds = Some((&self.labels, Opt::Labels));
-        let points = PointSet::read(side, self.columns.as_deref(), kinds, None)?;
+        let asked = AskedPoints {
+            columns: self.columns.as_deref(),
+            kinds: Some((&self.labels, Opt::Labels)),
+            window: None,
+        };
+        let (points, held) = PointSet::read(side, asked, &options.budget)?;
         if points.kinds.len() < 2 {
             let e = Error::request("expected two kinds or more, got one").at_place(Opt::Labels);
             return Err(e.remedy("a column whose labels divide the points"));
         }
         let sides = points.sides();
         let diagonal = sides.iter().map(|s| s * s).sum::<f64>().sqrt();
-        let edges = match &self.edges {
-            Some(edges) => edges.clone(),
-            None => spaced(0.0, self.max.unwrap_or(diagonal / 2.0), self.bins),
-        };
-        Ok((points, apart(edges)?))
+        let edges = self.asked_edges().all(diagonal / 2.0)?;
+        Ok((points, held, edges))
     }
     fn question<'a>(&'a self, edges: &'a [f64]) -> PairQuestion<'a> {
         PairQuestion {
@@ -174,7 +171,7 @@ impl TableQuestion for Cooccurrence {
         SideTable::read(&self.data, self.header, needed, &options.budget)
     }
     fn explain_side(&self, side: &SideTable, options: &Options<'_>) -> Result<Message> {
-        let (points, edges) = self.points(side)?;
+        let (points, _held, edges) = self.points(side, options)?;
         let plan = self.question(&edges).explain(&points, options)?;
         let text = format!(
             "cooccurrence {} points of {} kinds, {} intervals to {}\n\n{}",
@@ -188,7 +185,7 @@ impl TableQuestion for Cooccurrence {
     }
     fn of_side(&self, side: &SideTable, options: &Options<'_>) -> Result<Self::Answer> {
         saved::whole(options, "one run of the whole question, with more threads")?;
-        let (points, edges) = self.points(side)?;
+        let (points, _held, edges) = self.points(side, options)?;
         let counted = self.question(&edges).counted(&points, options)?;
         let mut counts = counted.counts;
         if self.cumulative {
@@ -353,5 +350,15 @@ impl Occurrences {
             "ratios": (0..kinds * kinds).map(pair).collect::<Vec<_>>(),
             "pairs": self.pairs,
         })
+    }
+}
+
+#[cfg(feature = "plot")]
+impl crate::report::Shown for Occurrences {
+    fn numbers(&self) -> serde_json::Value {
+        self.json()
+    }
+    fn picture(&self) -> Result<Option<String>> {
+        self.svg().map(Some)
     }
 }

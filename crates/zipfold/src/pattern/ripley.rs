@@ -16,7 +16,7 @@
 use super::answer::{RipleyAnswer, RipleyCurve};
 use super::asked::{Correction, NullModel, Ripley};
 use super::counts::{PairQuestion, PairsByKind};
-use super::shape::{INSIDE, PointMarks, PointSet, SIDES, ball};
+use super::shape::{AskedPoints, HeldPoints, INSIDE, PointMarks, PointSet, SIDES, ball};
 use crate::one_table::TableQuestion;
 use crate::options::Options;
 use crate::saved;
@@ -28,10 +28,14 @@ use zipfold_core::{Error, Message, Opt, Random, Result};
 const TINY: &str = "1e-300";
 
 impl Ripley {
-    fn points(&self, side: &SideTable) -> Result<PointSet> {
+    fn points(&self, side: &SideTable, options: &Options<'_>) -> Result<HeldPoints> {
         self.check()?;
-        let kinds = self.by.as_ref().map(|by| (by, Opt::By));
-        let points = PointSet::read(side, self.columns.as_deref(), kinds, self.window.as_deref())?;
+        let asked = AskedPoints {
+            columns: self.columns.as_deref(),
+            kinds: self.by.as_ref().map(|by| (by, Opt::By)),
+            window: self.window.as_deref(),
+        };
+        let (points, held) = PointSet::read(side, asked, &options.budget)?;
         if self.correction == Correction::Isotropic && points.positions.len() != 2 {
             let what = format!(
                 "expected two columns of positions for the isotropic correction, got {}",
@@ -40,7 +44,7 @@ impl Ripley {
             let e = Error::request(what).at_place(Opt::Correction);
             return Err(e.remedy(Opt::Correction.to("translation")));
         }
-        Ok(points)
+        Ok((points, held))
     }
     /// The question about the pairs of points in a window.
     fn question<'a>(&'a self, points: &PointSet, edges: &'a [f64]) -> PairQuestion<'a> {
@@ -123,14 +127,14 @@ impl Ripley {
         curves: &mut [RipleyCurve],
         ask: impl Fn(&PointSet) -> Result<PairsByKind>,
     ) -> Result<u64> {
-        if self.simulations > 0 && self.null == NullModel::Labels && points.kinds.len() < 2 {
+        if self.simulations > 0 && self.null == Some(NullModel::Labels) && points.kinds.len() < 2 {
             let what = "expected points of two kinds or more, whose order is changed, got one kind";
             let e = Error::input(what).at_place(Opt::By);
             return Err(e.remedy("simulations of points at random"));
         }
-        let (mut random, mut pairs) = (Random::new(self.seed), 0);
+        let (mut random, mut pairs) = (Random::new(self.seed.unwrap_or(0)), 0);
         for _ in 0..self.simulations {
-            let simulated = match self.null {
+            let simulated = match self.null.unwrap_or_default() {
                 NullModel::Points => points.scattered(&mut random),
                 NullModel::Labels => points.relabelled(&mut random),
             };
@@ -158,7 +162,7 @@ impl TableQuestion for Ripley {
         SideTable::read(&self.data, self.header, needed, &options.budget)
     }
     fn explain_side(&self, side: &SideTable, options: &Options<'_>) -> Result<Message> {
-        let points = self.points(side)?;
+        let (points, _held) = self.points(side, options)?;
         let edges = self.edges(&points.sides())?;
         let plan = self.question(&points, &edges).explain(&points, options)?;
         let text = format!(
@@ -174,7 +178,7 @@ impl TableQuestion for Ripley {
     }
     fn of_side(&self, side: &SideTable, options: &Options<'_>) -> Result<Self::Answer> {
         saved::whole(options, "one run of the whole question, with more threads")?;
-        let points = self.points(side)?;
+        let (points, _held) = self.points(side, options)?;
         let edges = self.edges(&points.sides())?;
         let question = self.question(&points, &edges);
         let counted = question.counted(&points, options)?;

@@ -1,8 +1,11 @@
 //! The points of a pattern in their window.
 
-use crate::marked::{labelled, numbers, position_columns, refuse_odd, side_by_side};
+use crate::marked::{
+    labelled, numbers, position_columns, refuse_odd, refuse_squares, side_by_side,
+};
 use crate::tables::SideTable;
 use std::f64::consts::PI;
+use zipfold_core::budget::Reservation;
 use zipfold_core::{Budget, Error, Opt, Random, Result, Table};
 
 /// The attribute that has the number of the kind of a point.
@@ -11,6 +14,20 @@ pub(super) const KIND: &str = "kind";
 pub(super) const INSIDE: &str = "inside";
 /// Attributes that have its distances to both sides of an axis.
 pub(super) const SIDES: [[&str; 2]; 2] = [["left", "right"], ["below", "above"]];
+
+/// Which points of a table are asked about.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct AskedPoints<'a> {
+    /// Their columns of positions.
+    pub(super) columns: Option<&'a [String]>,
+    /// The column of their kinds, and the option that names it.
+    pub(super) kinds: Option<(&'a String, Opt)>,
+    /// The ends of the window.
+    pub(super) window: Option<&'a [f64]>,
+}
+
+/// Points, and what they hold of the budget.
+pub(super) type HeldPoints = (PointSet, Reservation);
 
 /// Points with kinds, in a box.
 #[derive(Clone, Debug)]
@@ -31,15 +48,25 @@ impl PointSet {
     /// # Errors
     /// `Request` for columns that there are not, and a window of other axes; `Input` for positions
     /// that are not finite or outside of the window, rows without a kind, and fewer than two points.
+    /// `Resource` beyond the budget.
     pub(super) fn read(
         side: &SideTable,
-        columns: Option<&[String]>,
-        kinds: Option<(&String, Opt)>,
-        window: Option<&[f64]>,
-    ) -> Result<PointSet> {
+        asked: AskedPoints<'_>,
+        budget: &Budget,
+    ) -> Result<HeldPoints> {
+        let AskedPoints {
+            columns,
+            kinds,
+            window,
+        } = asked;
         let others: Vec<String> = kinds.iter().map(|(column, _)| (*column).clone()).collect();
         let names = position_columns(side, columns, &others)?;
-        let read = |name: &String| numbers(side, name, Opt::Columns);
+        // Positions, the same of a simulation or on the way to a table, codes twice, and the labels
+        // that codes are found by.
+        let row = 16 * names.len() as u64 + 8 + if kinds.is_some() { 32 } else { 0 };
+        let bytes = (side.rows() as u64).saturating_mul(row);
+        let held = budget.reserve(bytes, "the points of a pattern")?;
+        let read = |name: &String| numbers(side, name, Opt::Positions);
         let positions = names.iter().map(read).collect::<Result<Vec<_>>>()?;
         for column in &positions {
             refuse_odd(column, "positions", &side.name)?;
@@ -64,7 +91,7 @@ impl PointSet {
             window,
         };
         points.check(side)?;
-        Ok(points)
+        Ok((points, held))
     }
     /// Refuses points outside of the window, and a window without a volume.
     fn check(&self, side: &SideTable) -> Result<()> {
@@ -87,6 +114,7 @@ impl PointSet {
                 return Err(e.remedy("a larger window, or leave the row out"));
             }
         }
+        refuse_squares(&self.sides(), &side.name)?;
         Ok(())
     }
     /// Number of points.

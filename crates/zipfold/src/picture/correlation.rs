@@ -1,7 +1,8 @@
 //! Pictures of correlation functions: curves with error bars, and maps of their covariance.
 
-use super::page::{Chart, Drawn, SvgArea, axes, drawn};
+use super::page::{Chart, Drawn, SvgArea, axes, themed};
 use super::radial::COLOURS;
+use super::thinned::{MOST_MARKS, thinned_line};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use zipfold_core::Result;
@@ -32,7 +33,7 @@ pub fn correlation_svg(
         (1, _) => format!("{axis} · correlation"),
         _ => format!("{axis}² · correlation"),
     };
-    drawn(SIZE, |root| {
+    themed(SIZE, |root| {
         let title = "correlation of pairs";
         let mut chart = axes(root, title, axis, &name, (first, last), ends)?;
         chart.draw_series(LineSeries::new(
@@ -56,6 +57,8 @@ fn draw(
     let points = places.iter().zip(scale).zip(*values);
     let points: Vec<(f64, f64)> = points.map(|((r, s), v)| (*r, s * v)).collect();
     let fine = points.iter().copied().filter(|(_, v)| v.is_finite());
+    let fine = thinned_line(fine, MOST_MARKS);
+    let fine = fine.iter().copied();
     chart.draw_series(LineSeries::new(fine.clone(), colour.stroke_width(2)))?;
     chart.draw_series(fine.map(|point| Circle::new(point, 2, colour.filled())))?;
     let errors = errors.unwrap_or_default();
@@ -120,8 +123,8 @@ pub fn covariance_svg(covariance: &[f64], side: usize) -> Result<String> {
         .map(|at| covariance[at * side + at].sqrt())
         .collect();
     // A map of more cells than pixels would show no more.
-    let step = side.div_ceil(200).max(1);
-    drawn(SQUARE, |root| {
+    let step = side.div_ceil(120).max(1);
+    themed(SQUARE, |root| {
         let title = "correlation of errors: blue −1, white 0, red 1";
         let end = side as f64;
         let mut chart = axes(root, title, "number", "number", (0.0, end), (0.0, end))?;

@@ -2,6 +2,7 @@
 
 use super::page::{Chart, Drawn, SvgArea, axes, themed};
 use super::radial::COLOURS;
+use super::thinned::{MOST_BARS, MOST_MARKS, thinned_bars, thinned_line};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use zipfold_core::Result;
@@ -121,7 +122,12 @@ fn curves(root: &SvgArea<'_>, shown: &Curves<'_>, xs: (f64, f64), ys: (f64, f64)
     if let Some((places, lo, hi)) = shown.band {
         let forth = places.iter().copied().zip(hi.iter().copied());
         let back = places.iter().copied().zip(lo.iter().copied()).rev();
-        let corners: Vec<(f64, f64)> = forth.chain(back).filter(|(_, v)| v.is_finite()).collect();
+        let fine = |points: Vec<(f64, f64)>| points.into_iter().filter(|(_, v)| v.is_finite());
+        let both = [
+            thinned_line(forth, MOST_MARKS),
+            thinned_line(back, MOST_MARKS),
+        ];
+        let corners: Vec<(f64, f64)> = both.into_iter().flat_map(fine).collect();
         chart.draw_series([Polygon::new(corners, QUIET.mix(0.25))])?;
     }
     if let Some(level) = shown.level {
@@ -142,11 +148,15 @@ fn draw(chart: &mut Chart<'_, '_>, curve: &DrawnCurve<'_>, colour: RGBColor) -> 
         .copied()
         .zip(curve.values.iter().copied());
     let points = points.filter(|(place, value)| place.is_finite() && value.is_finite());
+    let points = thinned_line(points, MOST_MARKS);
     if curve.style != CurveStyle::Points {
-        chart.draw_series(LineSeries::new(points.clone(), colour.stroke_width(2)))?;
+        chart.draw_series(LineSeries::new(
+            points.iter().copied(),
+            colour.stroke_width(2),
+        ))?;
     }
     if curve.style != CurveStyle::Line {
-        chart.draw_series(points.map(|point| Circle::new(point, 3, colour.filled())))?;
+        chart.draw_series(points.iter().map(|p| Circle::new(*p, 3, colour.filled())))?;
     }
     Ok(())
 }
@@ -173,7 +183,8 @@ fn counts(root: &SvgArea<'_>, bars: &Bars<'_>, xs: (f64, f64)) -> Drawn {
         .disable_x_mesh()
         .light_line_style(WHITE)
         .draw()?;
-    let sides = bars.edges.windows(2).zip(bars.counts);
+    let (edges, heights) = thinned_bars(bars.edges, bars.counts, MOST_BARS);
+    let sides = edges.windows(2).zip(&heights);
     let bar = |(edges, count): (&[f64], &f64)| {
         Rectangle::new(
             [(edges[0], 0.0), (edges[1], *count)],

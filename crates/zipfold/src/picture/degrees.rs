@@ -1,6 +1,6 @@
 //! Pictures of networks: how many rows have how many edges.
 
-use super::page::{axes, drawn};
+use super::page::{axes, themed};
 use super::radial::COLOURS;
 use plotters::prelude::*;
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ pub fn degrees_svg(degrees: &[u64]) -> Result<String> {
     let edges = degrees.iter().sum::<u64>() / 2;
     let title = format!("{edges} edges of {} rows, {alone} without", degrees.len());
     let (x, y) = ("log₁₀ of edges of a row", "log₁₀ of rows");
-    drawn(SIZE, |root| {
+    themed(SIZE, |root| {
         let mut chart = axes(root, &title, x, y, (-0.05, last), (-0.05, top))?;
         let dots = points
             .iter()

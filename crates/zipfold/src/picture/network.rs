@@ -1,6 +1,6 @@
 //! Pictures of sum-products, as SVG: what the joins of a plan visit, and marginals as bars.
 
-use super::page::{Drawn, SvgArea, axes, drawn};
+use super::page::{Drawn, SvgArea, axes, themed};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use zipfold_core::Result;
@@ -13,7 +13,7 @@ use zipfold_core::factor::Network;
 pub fn profile_svg(visited: &[f64]) -> Result<String> {
     let top = visited.iter().copied().fold(1.0, f64::max);
     let words = format!("joins in the order of execution ({})", visited.len());
-    drawn((880, 370), |root| {
+    themed((880, 370), |root| {
         let ends = (0.0, visited.len().max(2) as f64 - 1.0);
         let mut chart = axes(
             root,
@@ -49,7 +49,7 @@ const BESIDE: usize = 60;
 /// `Internal` where it cannot be drawn.
 pub fn marginals_svg(network: &Network, rows: &[Vec<f64>]) -> Result<String> {
     let shown = rows.len().min(DRAWN);
-    drawn((WIDTH, 40 + STEP as u32 * shown as u32), |root| {
+    themed((WIDTH, 40 + STEP as u32 * shown as u32), |root| {
         for (v, row) in rows.iter().take(DRAWN).enumerate() {
             bar(root, 10 + STEP * v as i32, network, v, row)?;
         }

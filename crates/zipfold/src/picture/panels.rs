@@ -2,6 +2,7 @@
 
 use super::page::{Drawn, SvgArea, axes, themed};
 use super::radial::COLOURS;
+use super::thinned::{MOST_MARKS, thinned_bars, thinned_line};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use zipfold_core::Result;
@@ -75,15 +76,16 @@ pub fn panels_svg(title: &str, edges: &[f64], columns: usize, panels: &[Panel]) 
     themed(size, |root| {
         let root = root.titled(title, ("sans-serif", 16))?;
         let areas = root.split_evenly((rows, columns));
+        let most = MOST_MARKS * 4 / panels.len().max(4);
         for (panel, area) in panels.iter().zip(&areas) {
-            draw(area, edges, panel)?;
+            draw(area, edges, panel, most)?;
         }
         Ok(())
     })
 }
 
-/// Draws a panel.
-fn draw(area: &SvgArea<'_>, edges: &[f64], panel: &Panel) -> Drawn {
+/// Draws a panel with at most about `most` marks.
+fn draw(area: &SvgArea<'_>, edges: &[f64], panel: &Panel, most: usize) -> Drawn {
     let ends = (edges[0], edges[edges.len() - 1]);
     let mut chart = axes(area, &panel.title, "", "", ends, panel.ends())?;
     match &panel.series {
@@ -92,13 +94,15 @@ fn draw(area: &SvgArea<'_>, edges: &[f64], panel: &Panel) -> Drawn {
                 let corners = [(edge[0], 0.0), (edge[1], *height)];
                 Rectangle::new(corners, COLOURS[0].mix(0.7).filled())
             };
-            chart.draw_series(edges.windows(2).zip(heights).map(bar))?;
+            let (edges, heights) = thinned_bars(edges, heights, most / 3);
+            chart.draw_series(edges.windows(2).zip(&heights).map(bar))?;
         }
         Series::Lines(lines) => {
             for ((_, heights), colour) in lines.iter().zip(COLOURS.iter().cycle()) {
                 let middles = edges.windows(2).map(|e| 0.5 * (e[0] + e[1]));
                 let points = middles.zip(heights.iter().copied());
                 let points = points.filter(|(_, v)| v.is_finite());
+                let points = thinned_line(points, most);
                 chart.draw_series(LineSeries::new(points, colour.stroke_width(2)))?;
             }
             names(area, lines)?;

@@ -1,6 +1,7 @@
 //! Pictures of radial distribution functions: g to the left axis, n to the right one.
 
-use super::page::{Drawn, SvgArea, axes, drawn};
+use super::page::{Drawn, SvgArea, axes, themed};
+use super::thinned::{MOST_MARKS, thinned_line};
 use plotters::chart::DualCoordChartContext;
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
@@ -39,7 +40,7 @@ pub fn radial_svg(
     let last = reached.iter().chain(r).copied().fold(0.0, f64::max);
     let g_top = top(curves.iter().flat_map(|curve| curve.1));
     let n_top = top(curves.iter().flat_map(|curve| curve.2));
-    drawn(SIZE, |root| {
+    themed(SIZE, |root| {
         let body = root.margin(12, 12, 12, 12);
         let mut chart = ChartBuilder::on(&body)
             .caption(
@@ -56,11 +57,12 @@ pub fn radial_svg(
         chart.draw_series(LineSeries::new(ideal, BLACK.mix(0.25)))?;
         for (_, _, n) in curves.iter().filter(|_| one) {
             let points = reached.iter().copied().zip(n.iter().copied());
+            let points = thinned_line(points, MOST_MARKS);
             chart.draw_secondary_series(LineSeries::new(points, RUNNING.stroke_width(1)))?;
         }
         for ((_, g, _), colour) in curves.iter().zip(COLOURS.iter().cycle()) {
             let points = r.iter().copied().zip(g.iter().copied());
-            let points = points.filter(|(_, g)| g.is_finite());
+            let points = thinned_line(points.filter(|(_, g)| g.is_finite()), MOST_MARKS);
             chart.draw_series(LineSeries::new(points, colour.stroke_width(2)))?;
         }
         names(root, curves, one)
@@ -156,7 +158,7 @@ pub fn scattering_svg(
     let low = values()
         .filter(|v| v.is_finite())
         .fold(0.0f64, |a, b| a.min(*b));
-    drawn(SIZE, |root| {
+    themed(SIZE, |root| {
         let title = format!("structure factor, {}", counted(frames));
         let x = format!("k / (1/{unit})");
         let mut chart = axes(
@@ -173,6 +175,7 @@ pub fn scattering_svg(
             .collect();
         for ((_, s), colour) in curves.iter().zip(COLOURS.iter().cycle()) {
             let points = k.iter().copied().zip(s.iter().copied());
+            let points = thinned_line(points, MOST_MARKS);
             chart.draw_series(LineSeries::new(points, colour.stroke_width(2)))?;
         }
         names(root, &named, false)

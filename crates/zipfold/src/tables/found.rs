@@ -5,13 +5,14 @@
 //!              256  2048      16384           as many rows as give the matches that memory holds
 //! ```
 //!
-//! Nearest rows are one question. Where all ties are asked and a row has one at its end, a second
+//! Nearest rows are one question, or one for each part of the rows of x whose lists memory holds. Where all ties are asked and a row has one at its end, a second
 //! question finds every row of y that is as near.
 
 use super::asked::{TableKind, Ties};
 use super::keys::RowsByKey;
 use super::listed::{ListedPairs, RowMatches};
 use super::sides::KEY;
+use super::signals::StopNowAndThen;
 use crate::options::Options;
 use crate::query::{Answer, Query};
 use std::ops::Range;
@@ -264,7 +265,7 @@ impl<'a> Matching<'a> {
         }
         let data = self.rows(None)?;
         let problem = match &wanted.nearest {
-            Some(nearest) => self.nearest_problem(nearest.k),
+            Some(nearest) => self.nearest_problem(nearest.k, true),
             None => self.join_problem(JoinKind::Inner, wanted.same),
         };
         let explained = Query::new(&problem, &data, self.options).explain()?;
@@ -424,10 +425,11 @@ impl<'a> Matching<'a> {
         };
         let (starts, rows) = keys.rows_of_y();
         let (half, same) = (self.is_half()?, self.wanted.same);
-        let mut pairs = 0;
+        let (mut pairs, mut stop) = (0, StopNowAndThen::new(self.options));
         for i in &keys.rows[0] {
             let code = keys.codes[0][*i as usize] as usize;
             for j in &rows[starts[code]..starts[code + 1]] {
+                stop.look()?;
                 if keeps(same, half, u64::from(*i), u64::from(*j)) {
                     pairs += 1;
                     out.matched(u64::from(*i), u64::from(*j), f64::NAN)?;
@@ -454,7 +456,9 @@ impl<'a> Matching<'a> {
             }
         };
         let wanted = self.wanted.kind == TableKind::Semi;
+        let mut stop = StopNowAndThen::new(self.options);
         for (row, matched) in matched.into_iter().enumerate() {
+            stop.look()?;
             if matched == wanted {
                 out.push(row as u64, -1, f64::NAN)?;
             }
@@ -469,7 +473,9 @@ impl<'a> Matching<'a> {
         let (starts, _) = keys.rows_of_y();
         // A row of one table is not a partner of its own.
         let least = if self.wanted.same { 2 } else { 1 };
+        let mut stop = StopNowAndThen::new(self.options);
         for row in &keys.rows[0] {
+            stop.look()?;
             let code = keys.codes[0][*row as usize] as usize;
             matched[*row as usize] = starts[code + 1] - starts[code] >= least;
         }
@@ -520,7 +526,9 @@ impl<'a> Matching<'a> {
         let [i, j] = by_role(&columns, [Role::Row(Side::X), Role::Row(Side::Y)])?;
         let values = columns.with_role(Role::Value);
         let values = values.map(|column| columns.all(column));
+        let mut stop = StopNowAndThen::new(self.options);
         for line in 0..i.len() {
+            stop.look()?;
             let (Some(a), Some(b)) = (i.row(line), j.row(line)) else {
                 return Err(Error::internal("a match without rows"));
             };
@@ -532,7 +540,7 @@ impl<'a> Matching<'a> {
         Ok(i.len() as u64)
     }
     /// The question of nearest rows: a pair that the condition leaves out is infinitely far.
-    fn nearest_problem(&self, k: usize) -> Problem {
+    fn nearest_problem(&self, k: usize, same: bool) -> Problem {
         let (similar, far) = match self.is_similarity() {
             true => (true, "-inf"),
             false => (false, "inf"),
@@ -540,7 +548,7 @@ impl<'a> Matching<'a> {
         let pair = self.nearest_pair(far);
         let largest = Some(similar);
         let fold = FoldSpec::Nearest { k, largest };
-        self.problem(pair, fold, self.wanted.same)
+        self.problem(pair, fold, self.wanted.same && same)
     }
     /// What orders nearest rows, with `beyond` where the condition does not hold.
     fn nearest_pair(&self, beyond: &str) -> PairSpec {
@@ -574,58 +582,88 @@ impl<'a> Matching<'a> {
         }
         text
     }
-    /// The nearest rows of each row of x.
+    /// The nearest rows of each row of x, as many rows at a time as give the lists that memory holds.
     fn nearest(&self, asked: &NearestRows, out: &mut Batcher<'_>) -> Result<u64> {
-        let data = self.rows(None)?;
-        let n = data.x.rows().max(self.data.x.rows());
-        let k = asked.k.min(data.other().rows());
-        let _held = reserve_lists(&self.options.budget, n, k)?;
-        let (mut lists, mut pairs) = self.lists(asked, &data)?;
-        let mut _ties = None;
-        if !lists.tied.is_empty() {
-            let (visited, held) = self.all_ties(&data, &mut lists)?;
-            (pairs, _ties) = (pairs + visited, Some(held));
-        }
-        let n = self.data.x.rows();
-        let lists = match self.keys {
-            None => lists.all,
-            // Rows without a key have no nearest row.
-            Some(_) => {
-                let mut all = vec![vec![]; n];
-                let rows = lists.all.into_iter().enumerate();
-                rows.for_each(|(row, list)| all[self.row(0, row) as usize] = list);
-                all
+        let [n, _] = self.counts();
+        let (mut at, mut step, mut next, mut pairs) = (0, n.max(1), 0, 0);
+        while at < n {
+            let end = n.min(at + step);
+            let found = match self.nearest_part(asked, at..end) {
+                Err(e) if e.blame() == Blame::Resource && end - at > 1 => {
+                    step = (end - at).div_ceil(4);
+                    continue;
+                }
+                found => found?,
+            };
+            for (row, list) in (at..end).zip(&found.lists) {
+                let row = self.row(0, row);
+                // Rows without a key have no nearest row.
+                (next..row).try_for_each(|row| out.row(row, &[]))?;
+                out.row(row, list)?;
+                next = row + 1;
             }
-        };
-        out.lists(&lists)?;
+            (at, pairs) = (end, pairs + found.visited);
+        }
+        let end = self.data.x.rows() as u64;
+        (next..end).try_for_each(|row| out.row(row, &[]))?;
         Ok(pairs)
     }
+    /// The nearest rows of some rows of x.
+    fn nearest_part(&self, asked: &NearestRows, rows: Range<usize>) -> Result<NearestFound> {
+        let whole = rows.len() == self.counts()[0];
+        let (first, count) = (rows.start, rows.len());
+        let budget = &self.options.budget;
+        let held = reserve_lists(budget, count, asked.k.min(self.counts()[1]))?;
+        let data = self.rows((!whole).then_some(rows))?;
+        let part = PartOfRows {
+            data,
+            first,
+            // Some rows of one table are asked about all of it: each may be its own nearest.
+            own: self.wanted.same && !whole,
+        };
+        let (mut lists, mut visited) = self.lists(asked, &part)?;
+        let mut _held = vec![held];
+        if !lists.tied.is_empty() {
+            let (more, held) = self.all_ties(&part, &mut lists)?;
+            visited += more;
+            _held.push(held);
+        }
+        Ok(NearestFound {
+            lists: lists.all,
+            visited,
+            _held,
+        })
+    }
     /// The nearest rows of each row, and the pairs visited.
-    fn lists(&self, asked: &NearestRows, data: &Data) -> Result<(Lists, u64)> {
+    fn lists(&self, asked: &NearestRows, part: &PartOfRows) -> Result<(Lists, u64)> {
         let mut lists = Lists::default();
-        let n = data.x.rows();
-        if n == 0 || data.other().rows() == 0 {
+        let n = part.data.x.rows();
+        if n == 0 || part.data.other().rows() == 0 {
             lists.all = vec![vec![]; n];
             return Ok((lists, 0));
         }
-        // One more tells whether the last one has a tie.
-        let k = match asked.ties {
-            Ties::First => asked.k,
-            Ties::All => asked.k.saturating_add(1),
-        };
-        let problem = self.nearest_problem(k);
-        let answer = Query::new(&problem, data, self.options).run()?;
+        // One more tells whether the last one has a tie, and one more may be the row itself.
+        let tie = usize::from(asked.ties == Ties::All);
+        let k = asked.k.saturating_add(tie);
+        let problem = self.nearest_problem(k.saturating_add(usize::from(part.own)), !part.own);
+        let answer = Query::new(&problem, &part.data, self.options).run()?;
         let columns = columns_of(&answer)?;
         let [j, values] = by_role(&columns, [Role::Row(Side::Y), Role::Value])?;
-        let (k, similar) = (j.len() / n, self.is_similarity());
+        let (width, similar) = (j.len() / n, self.is_similarity());
+        let mut stop = StopNowAndThen::new(self.options);
         for row in 0..n {
+            stop.look()?;
+            let own = part.own.then(|| self.row(0, part.first + row));
             let mut list: RowMatches = vec![];
-            for line in row * k..(row + 1) * k {
+            for line in row * width..(row + 1) * width {
                 let (there, value) = (j.row(line), values.get(line));
-                if let Some(there) = there.filter(|_| asked.takes(value, similar)) {
-                    list.push((value, self.row(1, there)));
+                let there = there.filter(|_| asked.takes(value, similar));
+                let there = there.map(|there| self.row(1, there));
+                if let Some(there) = there.filter(|there| Some(*there) != own) {
+                    list.push((value, there));
                 }
             }
+            list.truncate(k);
             lists.push(list, asked);
         }
         Ok((lists, answer.outcome.pairs))
@@ -638,7 +676,8 @@ impl<'a> Matching<'a> {
     }
     /// Lists every row of y that is as near as the last one, for rows that have such.
     /// Returns the pairs visited, and what the lists take.
-    fn all_ties(&self, data: &Data, lists: &mut Lists) -> Result<(u64, Reservation)> {
+    fn all_ties(&self, part: &PartOfRows, lists: &mut Lists) -> Result<(u64, Reservation)> {
+        let (data, first) = (&part.data, part.first);
         let last: Vec<f64> = lists.tied.iter().map(|(_, value)| *value).collect();
         let rows: Vec<u32> = lists.tied.iter().map(|(row, _)| *row).collect();
         let x = with_column(&data.x.of_rows(&rows)?, LAST, last)?;
@@ -661,7 +700,7 @@ impl<'a> Matching<'a> {
                 return Err(Error::internal("a match without rows"));
             };
             let (row, b) = (rows[a] as usize, self.row(1, b));
-            if !self.wanted.same || self.row(0, row) != b {
+            if !self.wanted.same || self.row(0, first + row) != b {
                 lists.all[row].push((values.get(line), b));
             }
         }
@@ -742,6 +781,23 @@ fn nearer(a: (f64, u64), b: (f64, u64), similar: bool) -> std::cmp::Ordering {
         false => first.total_cmp(&second),
     };
     by_value.then(a.1.cmp(&b.1))
+}
+
+/// Some rows of x, from the one of number `first` among those of the problem on, and all of y.
+struct PartOfRows {
+    data: Data,
+    first: usize,
+    /// Whether a row is also one of y, and no partner of its own.
+    own: bool,
+}
+
+/// The nearest rows of some rows of x.
+struct NearestFound {
+    lists: Vec<RowMatches>,
+    /// Pairs that were visited.
+    visited: u64,
+    /// What the lists hold of the budget.
+    _held: Vec<Reservation>,
 }
 
 /// The nearest rows of each row.

@@ -262,3 +262,34 @@ impl JoinedRows {
         })
     }
 }
+
+#[cfg(feature = "plot")]
+impl JoinedRows {
+    /// The answer with its first rows.
+    fn table_json(&self) -> serde_json::Value {
+        const SHOWN: usize = 200;
+        let mut value = self.json();
+        let mut columns = serde_json::Map::new();
+        for column in &self.columns {
+            let rows = column.cells.len().min(SHOWN);
+            let cells = (0..rows).map(|row| {
+                let mut text = String::new();
+                column.cells.show(row, &mut text);
+                serde_json::Value::from(text)
+            });
+            columns.insert(column.name.clone(), cells.collect());
+        }
+        value["first rows"] = columns.into();
+        value
+    }
+}
+
+#[cfg(feature = "plot")]
+impl crate::report::Shown for JoinedRows {
+    fn numbers(&self) -> serde_json::Value {
+        self.table_json()
+    }
+    fn picture(&self) -> Result<Option<String>> {
+        Ok(None)
+    }
+}

@@ -164,12 +164,12 @@ impl SideTable {
             let is_key = |at: &usize| keys.contains(&self.numbers[*at]);
             return Ok((0..self.table.cols()).filter(|at| !is_key(at)).collect());
         };
-        let place = |name: &String| match self.column(name, Opt::Columns)? {
+        let place = |name: &String| match self.column(name, Opt::Positions)? {
             ColumnPlace::Number(at) => Ok(at),
             ColumnPlace::Word(_) => {
                 let what = format!("expected numbers for coordinates, got text in '{name}'");
                 let e = Error::request(what).at_place(self.name.clone());
-                Err(e.remedy(Opt::Columns.like("x,y")))
+                Err(e.remedy(Opt::Positions.like("x,y")))
             }
         };
         columns.iter().map(place).collect()

@@ -115,7 +115,7 @@ impl Variogram {
             // A covariogram falls where these models rise.
             let models = self.models.iter().filter(|_| wanted.rises());
             let fit = |model: &VariogramModel| {
-                let fit = fitted.fit(*model, self.fit_weights);
+                let fit = fitted.fit(*model, self.fit_weights.unwrap_or_default());
                 fit.ok_or_else(|| too_few_lags(azimuth))
             };
             Ok(LagCurve {
@@ -137,16 +137,16 @@ impl Variogram {
         let mut rule =
             "each pair once; lags low <= distance < high, the last one closed".to_string();
         if !self.azimuth.is_empty() {
-            rule += &format!("; within {} degrees of a direction", self.tolerance);
+            rule += &format!("; within {} degrees of a direction", self.tolerance());
         }
         if let Some(bandwidth) = self.bandwidth {
             rule += &format!(" and {bandwidth} of its line");
         }
-        if self.dip != 0.0 {
-            rule += &format!(", which points {} degrees down", self.dip);
+        if let Some(dip) = self.dip.filter(|dip| *dip != 0.0) {
+            rule += &format!(", which points {dip} degrees down");
         }
         if !self.models.is_empty() {
-            rule += match self.fit_weights {
+            rule += match self.fit_weights.unwrap_or_default() {
                 FitWeights::PairsOverSquare => "; lags weigh count / distance^2 in fits",
                 FitWeights::Pairs => "; lags weigh count in fits",
                 FitWeights::Equal => "; lags weigh the same in fits",
@@ -396,5 +396,15 @@ impl Variograms {
             "pairs": self.pairs,
             "rule": self.rule,
         })
+    }
+}
+
+#[cfg(feature = "plot")]
+impl crate::report::Shown for Variograms {
+    fn numbers(&self) -> serde_json::Value {
+        self.json()
+    }
+    fn picture(&self) -> Result<Option<String>> {
+        self.svg().map(Some)
     }
 }

@@ -1,7 +1,8 @@
 //! What is asked: places, values, lags, estimators, directions, models.
 
 use super::models::{FitWeights, VariogramModel};
-use crate::marked::{leaves_out, spaced};
+use crate::asked_edges::AskedEdges;
+use crate::marked::leaves_out;
 use serde::{Deserialize, Serialize};
 use zipfold_core::problem::NanPolicy;
 use zipfold_core::{Error, Opt, Result};
@@ -19,7 +20,7 @@ use zipfold_core::{Error, Opt, Result};
 /// let names = ["x", "y", "z"].map(String::from).to_vec();
 /// let rows = vec![0.0, 0.0, 1.0, 1.0, 0.0, 2.0, 2.0, 0.0, 4.0];
 /// let places = Table::f64(3, 3, rows)?.with_names(names)?;
-/// let asked = Variogram { lags: 2, max: Some(3.0), ..Variogram::new("places", ["z"]) };
+/// let asked = Variogram { lags: Some(2), max: Some(3.0), ..Variogram::new("places", ["z"]) };
 /// let answer = asked.of_table(places, &Options::default())?;
 /// assert_eq!(answer.directions[0].counts, [2, 1]); // lags of 1.5
 /// assert_eq!(answer.directions[0].curves[0].values, [1.25, 4.5]); // (1² / 2 + 2² / 2) / 2; 3² / 2
@@ -35,9 +36,9 @@ pub struct Variogram {
     pub columns: Option<Vec<String>>,
     /// The column of values; of two columns also the cross-variogram.
     pub value: Vec<String>,
-    /// The number of lags.
-    #[serde(default = "fifteen")]
-    pub lags: usize,
+    /// The number of lags; 15 by default.
+    #[serde(default)]
+    pub lags: Option<usize>,
     /// The largest distance; by default a third of the diagonal of all positions.
     #[serde(default)]
     pub max: Option<f64>,
@@ -50,21 +51,21 @@ pub struct Variogram {
     /// Directions in degrees, clockwise from the second axis; none for all pairs.
     #[serde(default)]
     pub azimuth: Vec<f64>,
-    /// How far down a direction of three axes points, in degrees.
+    /// How far down a direction of three axes points, in degrees; not by default.
     #[serde(default)]
-    pub dip: f64,
-    /// The largest angle between a pair and a direction, in degrees.
-    #[serde(default = "tolerance")]
-    pub tolerance: f64,
+    pub dip: Option<f64>,
+    /// The largest angle between a pair and a direction, in degrees; 22.5 by default.
+    #[serde(default)]
+    pub tolerance: Option<f64>,
     /// The largest distance of a pair from the line of a direction.
     #[serde(default)]
     pub bandwidth: Option<f64>,
     /// Models that are fitted to every variogram.
     #[serde(default)]
     pub models: Vec<VariogramModel>,
-    /// What a lag weighs in a fit.
+    /// What a lag weighs in a fit; its pairs over the square of its distance by default.
     #[serde(default)]
-    pub fit_weights: FitWeights,
+    pub fit_weights: Option<FitWeights>,
     /// What happens to rows without a value.
     #[serde(default)]
     pub nan: NanPolicy,
@@ -73,14 +74,13 @@ pub struct Variogram {
     pub header: Option<bool>,
 }
 
-fn fifteen() -> usize {
-    15
-}
+/// Lags where their number is not given.
+const USUAL_LAGS: usize = 15;
+/// The largest angle with a direction where none is given.
+const USUAL_TOLERANCE: f64 = 22.5;
+
 fn matheron() -> Vec<LagEstimator> {
     vec![LagEstimator::Matheron]
-}
-fn tolerance() -> f64 {
-    22.5
 }
 
 /// What is made of the differences d of values at a lag of N pairs.
@@ -109,9 +109,6 @@ impl LagEstimator {
     }
 }
 
-/// Edges that a question may have, at most.
-const MOST_LAGS: usize = 1_000_000;
-
 /// Refuses a list that names something twice: its columns would have one name.
 fn once<T: PartialEq>(all: &[T], option: Opt) -> Result<()> {
     match (1..all.len()).find(|at| all[..*at].contains(&all[*at])) {
@@ -134,16 +131,16 @@ impl Variogram {
             data: data.into(),
             columns: None,
             value: value.into_iter().map(Into::into).collect(),
-            lags: fifteen(),
+            lags: None,
             max: None,
             edges: None,
             estimator: matheron(),
             azimuth: vec![],
-            dip: 0.0,
-            tolerance: tolerance(),
+            dip: None,
+            tolerance: None,
             bandwidth: None,
             models: vec![],
-            fit_weights: FitWeights::PairsOverSquare,
+            fit_weights: None,
             nan: NanPolicy::Error,
             header: None,
         }
@@ -168,47 +165,44 @@ impl Variogram {
         once(&self.estimator, Opt::Estimator)?;
         once(&self.models, Opt::Models)?;
         once(&self.azimuth, Opt::Azimuth)?;
-        self.check_lags()?;
+        self.asked_edges().check()?;
+        if self.fit_weights.is_some() && self.models.is_empty() {
+            let what = "expected models whose fit has these weights, got none";
+            let e = Error::request(what).at_place(Opt::FitWeights);
+            return Err(e.remedy(Opt::Models.to("spherical")));
+        }
         self.check_direction()
     }
-    /// Refuses lags that hold no distance.
-    fn check_lags(&self) -> Result<()> {
-        if !(1..=MOST_LAGS).contains(&self.lags) {
-            let what = format!("expected 1 to {MOST_LAGS} lags, got {}", self.lags);
-            let e = Error::request(what).at_place(Opt::Lags);
-            return Err(e.remedy(Opt::Lags.to(fifteen())));
+    fn asked_edges(&self) -> AskedEdges<'_> {
+        AskedEdges {
+            edges: self.edges.as_deref(),
+            max: self.max,
+            bins: self.lags,
+            counted: Opt::Lags,
+            usual: USUAL_LAGS,
         }
-        if let Some(max) = self.max.filter(|max| !(max.is_finite() && *max > 0.0)) {
-            let what = format!("expected a largest distance above 0, got {max}");
-            let e = Error::request(what).at_place(Opt::Max);
-            return Err(e.remedy(Opt::Max.like("R")));
-        }
-        let Some(edges) = &self.edges else {
-            return Ok(());
-        };
-        let ascend = edges.windows(2).all(|e| e[0] < e[1]);
-        let ends = edges.first().is_some_and(|e| *e >= 0.0) && edges.iter().all(|e| e.is_finite());
-        if edges.len() < 2 || !ascend || !ends || self.max.is_some() {
-            let what = "expected at least two ascending edges from 0 on, and no largest distance";
-            let e = Error::request(what).at_place(Opt::Edges);
-            return Err(e.remedy(Opt::Max.like("R")));
-        }
-        Ok(())
+    }
+    /// How far down a direction points.
+    pub(super) fn dip(&self) -> f64 {
+        self.dip.unwrap_or(0.0)
+    }
+    /// The largest angle with a direction.
+    pub(super) fn tolerance(&self) -> f64 {
+        self.tolerance.unwrap_or(USUAL_TOLERANCE)
     }
     /// Refuses directions that are none.
     fn check_direction(&self) -> Result<()> {
-        let angles = self.azimuth.iter().chain([&self.dip]);
+        let angles = self.azimuth.iter().chain(&self.dip);
         if let Some(angle) = angles.into_iter().find(|a| !a.is_finite()) {
             let e = Error::request(format!("expected an angle in degrees, got {angle}"));
             return Err(e.at_place(Opt::Azimuth).remedy(Opt::Azimuth.to(45)));
         }
-        if !(self.tolerance > 0.0 && self.tolerance <= 90.0) {
-            let what = format!(
-                "expected a tolerance above 0 and up to 90 degrees, got {}",
-                self.tolerance
-            );
+        let tolerance = self.tolerance();
+        if !(tolerance > 0.0 && tolerance <= 90.0) {
+            let what =
+                format!("expected a tolerance above 0 and up to 90 degrees, got {tolerance}");
             let e = Error::request(what).at_place(Opt::Tolerance);
-            return Err(e.remedy(Opt::Tolerance.to(tolerance())));
+            return Err(e.remedy(Opt::Tolerance.to(USUAL_TOLERANCE)));
         }
         let odd = self.bandwidth.filter(|b| b.is_nan() || *b <= 0.0);
         if let Some(bandwidth) = odd {
@@ -216,7 +210,7 @@ impl Variogram {
             let e = Error::request(what).at_place(Opt::Bandwidth);
             return Err(e.remedy(format!("leave out {}", Opt::Bandwidth)));
         }
-        let aimless = self.bandwidth.is_some() || self.dip != 0.0 || self.tolerance != tolerance();
+        let aimless = self.bandwidth.is_some() || self.dip.is_some() || self.tolerance.is_some();
         if aimless && self.azimuth.is_empty() {
             let what = "expected a direction with its tolerance, bandwidth or dip, got none";
             let e = Error::request(what).at_place(Opt::Azimuth);
@@ -226,21 +220,11 @@ impl Variogram {
     }
     /// The edges of the lags, of positions whose box has a diagonal of this length.
     pub(super) fn all_edges(&self, diagonal: f64) -> Result<Vec<f64>> {
-        if let Some(edges) = &self.edges {
-            return Ok(edges.clone());
-        }
-        let max = self.max.unwrap_or(diagonal / 3.0);
-        if !(max.is_finite() && max > 0.0) {
+        if self.edges.is_none() && self.max.is_none() && diagonal <= 0.0 {
             let what = "expected positions at different places, or a largest distance";
             let e = Error::input(what).at_place(self.data.clone());
             return Err(e.remedy(Opt::Max.like("R")));
         }
-        let edges = spaced(0.0, max, self.lags);
-        match edges.windows(2).all(|e| e[0] < e[1]) {
-            true => Ok(edges),
-            false => Err(Error::request("expected lags wider than rounding")
-                .at_place(Opt::Lags)
-                .remedy("fewer lags, or a larger distance")),
-        }
+        self.asked_edges().all(diagonal / 3.0)
     }
 }

@@ -12,7 +12,8 @@
 
 use super::asked::{LagEstimator, Variogram};
 use crate::marked::{
-    answered, input, leaves_out, numbers, position_columns, refuse_odd, side_by_side,
+    answered, input, leaves_out, numbers, position_columns, refuse_odd, refuse_squares,
+    side_by_side,
 };
 use crate::options::Options;
 use crate::query::Query;
@@ -119,7 +120,7 @@ impl Variogram {
         let columns = 2 * (names.len() + self.value.len()) as u64;
         let bytes = (side.rows() as u64).saturating_mul(columns * 8);
         let _held = budget.reserve(bytes, "the columns of places")?;
-        let read = |name: &String| numbers(side, name, Opt::Columns);
+        let read = |name: &String| numbers(side, name, Opt::Positions);
         let mut positions = names.iter().map(read).collect::<Result<Vec<_>>>()?;
         let read = |name: &String| numbers(side, name, Opt::Value);
         let mut values = self.value.iter().map(read).collect::<Result<Vec<_>>>()?;
@@ -150,7 +151,7 @@ impl Variogram {
             let what = "expected two or three columns of positions for a direction, got one";
             return Err(Error::request(what)
                 .at_place(Opt::Azimuth)
-                .remedy(Opt::Columns.like("x,y")));
+                .remedy(Opt::Positions.like("x,y")));
         }
         self.placed((positions, values), (all - rows) as u64, budget)
     }
@@ -161,15 +162,7 @@ impl Variogram {
         left_out: u64,
         budget: &Budget,
     ) -> Result<ValuedPlaces> {
-        let extent = |column: &Vec<f64>| {
-            let (lo, hi) = column
-                .iter()
-                .fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), v| {
-                    (lo.min(*v), hi.max(*v))
-                });
-            (hi - lo) * (hi - lo)
-        };
-        let diagonal = positions.iter().map(extent).sum::<f64>().sqrt();
+        let diagonal = diagonal(&positions, &self.data)?;
         let (axes, rows) = (positions.len(), values[0].len() as f64);
         let mean = |column: &[f64]| column.iter().sum::<f64>() / rows;
         let centred: Vec<Vec<f64>> = values
@@ -180,7 +173,10 @@ impl Variogram {
             })
             .collect();
         let square = |column: &Vec<f64>| column.iter().map(|v| v * v).sum::<f64>() / rows;
-        let variances = centred.iter().map(square).collect();
+        let variances: Vec<f64> = centred.iter().map(square).collect();
+        if !variances.iter().all(|v| v.is_finite()) {
+            return Err(self.too_large());
+        }
         let named = |names: &[&str], columns: Vec<Vec<f64>>| {
             let names = names.iter().map(|name| name.to_string());
             names.zip(columns).collect::<Vec<(String, Vec<f64>)>>()
@@ -236,10 +232,16 @@ impl Variogram {
             })
             .collect()
     }
+    /// Values without an estimate.
+    fn too_large(&self) -> Error {
+        let what = "expected values whose squared differences have a finite sum";
+        let e = Error::input(what).at_place(self.data.clone());
+        e.remedy("values in a larger unit")
+    }
     /// The formula that is 1 for pairs in a direction, else 0.
     fn condition(&self, azimuth: f64, axes: usize) -> String {
         let [east, north, up] = PLACE.map(|place| format!("(x.{place} - y.{place})"));
-        let ([s, c], [down, level]) = (turned(azimuth), turned(self.dip));
+        let ([s, c], [down, level]) = (turned(azimuth), turned(self.dip()));
         let (s, c) = (s * level, c * level);
         let (along, across) = match axes {
             2 => (
@@ -254,8 +256,8 @@ impl Variogram {
             }
         };
         let mut conditions = vec![];
-        if self.tolerance < 90.0 {
-            let slope = self.tolerance.to_radians().tan() * (1.0 + ROUNDED);
+        if self.tolerance() < 90.0 {
+            let slope = self.tolerance().to_radians().tan() * (1.0 + ROUNDED);
             conditions.push(format!("{across} <= {along} * {slope:?}"));
         }
         if let Some(bandwidth) = self.bandwidth.filter(|b| b.is_finite()) {
@@ -274,11 +276,11 @@ impl Variogram {
         edges: &[f64],
         azimuth: Option<f64>,
     ) -> Result<(Problem, Data)> {
-        if azimuth.is_some() && places.axes == 2 && self.dip != 0.0 {
+        if azimuth.is_some() && places.axes == 2 && self.dip() != 0.0 {
             let what = "expected three columns of positions for a dip, got two";
             return Err(Error::request(what)
                 .at_place(Opt::Azimuth)
-                .remedy(Opt::Columns.like("x,y,z")));
+                .remedy(Opt::Positions.like("x,y,z")));
         }
         let condition = azimuth.map(|azimuth| self.condition(azimuth, places.axes));
         let sum = |formula: &str| BinValueSpec {
@@ -351,9 +353,14 @@ impl Variogram {
         let estimates = self.wanted().into_iter().map(|wanted| {
             let means = mean(named(&wanted.key)?);
             let both = means.iter().zip(&counts);
-            Ok(both
+            let all: Vec<f64> = both
                 .map(|(m, n)| finished(wanted.estimator, *m, *n))
-                .collect())
+                .collect();
+            let fine = |(value, n): (&f64, &u64)| *n == 0 || value.is_finite();
+            match all.iter().zip(&counts).all(fine) {
+                true => Ok(all),
+                false => Err(self.too_large()),
+            }
         });
         Ok(LagSums {
             distances: mean(named(DISTANCE)?),
@@ -373,6 +380,18 @@ impl Variogram {
         let (problem, data) = self.question(places, edges, azimuth)?;
         Ok(Query::new(&problem, &data, options).explain()?.text(false))
     }
+}
+
+/// The length of the diagonal of the box of all positions.
+fn diagonal(positions: &[Vec<f64>], name: &str) -> Result<f64> {
+    let extent = |column: &Vec<f64>| {
+        let ends = |(lo, hi): (f64, f64), v: &f64| (lo.min(*v), hi.max(*v));
+        let (lo, hi) = column.iter().fold((f64::INFINITY, f64::NEG_INFINITY), ends);
+        hi - lo
+    };
+    let sides: Vec<f64> = positions.iter().map(extent).collect();
+    refuse_squares(&sides, name)?;
+    Ok(sides.iter().map(|s| s * s).sum::<f64>().sqrt())
 }
 
 /// What an estimator makes of the mean of its terms over n pairs.
