@@ -223,6 +223,7 @@ mod tests {
             n: 4,
             m: 4,
             cutoff: None,
+            band: None,
         };
         let good = squares(&[1; 4]);
         assert!(good.fits(&space));

@@ -322,6 +322,7 @@ fn pairs_of(job: &Job, pieces: &[(Piece, usize)]) -> u64 {
             n: piece.rows.len(),
             m: piece.cols.len(),
             cutoff: job.space.cutoff,
+            band: None,
         };
         space.size().unwrap_or(u64::MAX)
     };
