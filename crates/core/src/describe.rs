@@ -209,7 +209,7 @@ fn grouped(problem: &Problem, data: &Data, space: Space, folds: Vec<Fold>) -> Re
             folds,
         });
     }
-    let kept = keys::Kept::read(problem, data)?;
+    let kept = keys::Conditions::read(problem, data)?;
     let space = match kept.is_earlier() {
         true => earlier(space, problem)?,
         false => space,

@@ -300,7 +300,7 @@ impl Sorted {
     }
 }
 
-/// Returns the parts with the pairs that `window` keeps; without those that have none.
+/// Returns the parts with the pairs that `window` keeps, where it keeps some.
 fn windowed(list: Vec<Part>, window: &Window, [x, y]: [&[u32]; 2]) -> Vec<Part> {
     let with_band = |part: Part| {
         let (rows, cols) = (part.rows.list(x), part.cols.list(y));

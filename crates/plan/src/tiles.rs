@@ -135,7 +135,7 @@ impl Tiling {
         tiling
     }
     /// Lists the tiles of `space` that hold pairs, in merge order. Below the diagonal of a
-    /// triangular domain there are none, nor beside a band.
+    /// triangular domain there are none, nor outside a band.
     pub fn tiles(&self, space: &Space) -> Vec<Tile> {
         self.tiles_of(space, &(0..space.n))
     }

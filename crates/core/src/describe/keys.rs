@@ -8,26 +8,26 @@ use crate::opt::Opt;
 use crate::parts::{Keep, KeyParts, Within};
 use crate::problem::{NanPolicy, Problem};
 use crate::space::Space;
-use crate::space::band::{MOST_COLUMNS, Span, Window};
+use crate::space::band::{MOST_COLUMNS, TimeSpan, Window};
 use crate::table::Table;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 /// What a question says of the places and keys of its rows.
 #[derive(Default)]
-pub(super) struct Kept {
+pub(super) struct Conditions {
     by: Option<RowKeys>,
     within: Option<Within>,
     pub(super) window: Window,
 }
 
-impl Kept {
+impl Conditions {
     /// Reads the groups and the conditions of `problem`.
     ///
     /// # Errors
     /// `Request` for texts that name no condition; those of [`read`] and [`span`].
-    pub(super) fn read(problem: &Problem, data: &Data) -> Result<Kept> {
-        let mut kept = Kept::default();
+    pub(super) fn read(problem: &Problem, data: &Data) -> Result<Conditions> {
+        let mut kept = Conditions::default();
         if let Some(column) = &problem.by {
             kept.by = Some(read(column, Opt::By, data, problem.nan)?);
         }
@@ -130,7 +130,7 @@ fn keys(
 /// # Errors
 /// `Request` if a table has no such column, or labels in it; `Input` for a value that is not finite
 /// or below the one before.
-fn span(column: String, width: f64, data: &Data) -> Result<Span> {
+fn span(column: String, width: f64, data: &Data) -> Result<TimeSpan> {
     let times = |table: &Table, side: &str| -> Result<Arc<[f64]>> {
         let at = place_in(table, &column, Opt::Within)?;
         if table.texts().contains(&at) {
@@ -148,7 +148,7 @@ fn span(column: String, width: f64, data: &Data) -> Result<Span> {
         Some(y) => times(y, "y")?,
         None => x.clone(),
     };
-    Ok(Span {
+    Ok(TimeSpan {
         column,
         times: [x, y],
         width,

@@ -80,12 +80,12 @@ pub struct Window {
     /// Only |i − j| up to this.
     pub rows: Option<usize>,
     /// Only |t_i − t_j| up to a width, of sorted columns.
-    pub spans: Vec<Span>,
+    pub spans: Vec<TimeSpan>,
 }
 
 /// A window of a sorted column.
 #[derive(Clone, Debug)]
-pub struct Span {
+pub struct TimeSpan {
     /// The column.
     pub column: String,
     /// Its values for the rows of x and of y, which never fall; the same twice for one table.
@@ -130,12 +130,12 @@ impl Window {
     }
     /// Whether row `j` of y, and all before it, lie before what row `i` and later ones meet.
     fn is_before(&self, i: usize, j: usize) -> bool {
-        let early = |span: &Span| span.times[0][i] - span.times[1][j] > span.width;
+        let early = |span: &TimeSpan| span.times[0][i] - span.times[1][j] > span.width;
         self.rows.is_some_and(|most| j.saturating_add(most) < i) || self.spans.iter().any(early)
     }
     /// Whether row `j` of y, and all after it, lie behind what row `i` meets.
     fn is_behind(&self, i: usize, j: usize) -> bool {
-        let late = |span: &Span| span.times[1][j] - span.times[0][i] > span.width;
+        let late = |span: &TimeSpan| span.times[1][j] - span.times[0][i] > span.width;
         (self.earlier && j >= i)
             || self.rows.is_some_and(|most| i.saturating_add(most) < j)
             || self.spans.iter().any(late)
@@ -160,8 +160,8 @@ impl Window {
 mod tests {
     use super::*;
 
-    fn span(x: &[f64], y: &[f64], width: f64) -> Span {
-        Span {
+    fn span(x: &[f64], y: &[f64], width: f64) -> TimeSpan {
+        TimeSpan {
             column: "t".into(),
             times: [x.into(), y.into()],
             width,

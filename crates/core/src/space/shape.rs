@@ -9,7 +9,7 @@
 //! ```
 //!
 //! A [`Band`] keeps some columns of each row. Engines ask for the columns of a row inside a tile, and
-//! for those that some or all rows of a block meet; they do not know the kinds of domains.
+//! for the ones that some or all rows of a block meet; they do not know the kinds of domains.
 
 use super::Band;
 use crate::error::{Error, Result};

@@ -148,7 +148,7 @@ impl Executor for Counted<'_> {
 const TOGETHER: usize = 16;
 
 /// The rows and columns of a tile: as it is, or the columns that rows of a band meet together, and
-/// those that each meets besides.
+/// the others of each row.
 fn strips(space: &Space, tile: &Tile) -> Vec<Strip> {
     let strip = |rows: Range<usize>, cols: Range<usize>| Strip {
         rows,
