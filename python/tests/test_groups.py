@@ -156,6 +156,18 @@ def test_windows_and_earlier_rows_are_those_of_numpy():
         assert (zf.merge(question.sum(), parts) == question.sum().run()).all()
 
 
+def test_sums_of_single_precision_in_a_band_have_the_same_bits_in_shares():
+    x = np.random.default_rng(134).random((3000, 3), np.float32)
+    for condition in ("band:1500", "earlier", "earlier and band:700"):
+        question = zf.pairs(x).pair("exp(-sum((x - y)^2))").within(condition).sum()
+        whole = question.run()
+        parts = [question.run(shard=(i, 3)) for i in range(3)]
+        assert (zf.merge(question, parts) == whole).all()
+        assert (question.run(threads=1) == whole).all()
+        double = zf.pairs(x.astype(float)).pair("exp(-sum((x - y)^2))").within(condition).sum().run()
+        np.testing.assert_allclose(whole, double, rtol=1e-5)
+
+
 def test_windows_that_mean_nothing_are_refused():
     x, times, _ = windows()
     rows = zf.pairs(x, attributes={"time": times[::-1]}).pair("euclidean")
