@@ -120,3 +120,60 @@ def test_refusals_name_the_argument(atoms):
         zf.pair_histogram(x, bins=4, range=(0, 1), by=missing)
     left = zf.pair_histogram(x, bins=4, range=(0, 2), by=missing, nan="skip")
     assert left.counts[np.triu_indices(3)].sum() == (N - 1) * (N - 2) // 2
+
+
+def windows():
+    n = 300
+    random = np.random.default_rng(133)
+    times = np.sort(np.round(random.uniform(0, 60, n)))
+    apart = np.abs(times[:, None] - times[None, :])
+    places = np.arange(n)
+    steps = np.abs(places[:, None] - places[None, :])
+    before = places[None, :] < places[:, None]
+    return random.random((n, 3)), times, {
+        "band:0": steps <= 0,
+        "band:37": steps <= 37,
+        "window:time:0": apart <= 0,
+        "window:time:5 and band:40": (apart <= 5) & (steps <= 40),
+        "earlier": before,
+        "earlier and window:time:7": before & (apart <= 7),
+    }
+
+
+def test_windows_and_earlier_rows_are_those_of_numpy():
+    x, times, kept = windows()
+    values = np.sqrt(((x[:, None] - x[None, :]) ** 2).sum(axis=2))
+    rows = zf.pairs(x, attributes={"time": times}).pair("euclidean").domain("square")
+    for condition, mask in kept.items():
+        question = rows.within(condition)
+        np.testing.assert_allclose(question.sum().run(), np.where(mask, values, 0).sum(axis=1), rtol=1e-12)
+        found = question.histogram(4, (0, 2)).run()
+        assert found.counts.sum() == mask.sum()
+        best = np.where(mask, values, np.inf)
+        has = mask.any(axis=1)
+        assert (question.reduce("argmin").run()[has] == best.argmin(axis=1)[has]).all()
+        parts = [question.sum().run(shard=(i, 3)) for i in range(3)]
+        assert (zf.merge(question.sum(), parts) == question.sum().run()).all()
+
+
+def test_sums_of_single_precision_in_a_band_have_the_same_bits_in_shares():
+    x = np.random.default_rng(134).random((3000, 3), np.float32)
+    for condition in ("band:1500", "earlier", "earlier and band:700"):
+        question = zf.pairs(x).pair("exp(-sum((x - y)^2))").within(condition).sum()
+        whole = question.run()
+        parts = [question.run(shard=(i, 3)) for i in range(3)]
+        assert (zf.merge(question, parts) == whole).all()
+        assert (question.run(threads=1) == whole).all()
+        double = zf.pairs(x.astype(float)).pair("exp(-sum((x - y)^2))").within(condition).sum().run()
+        np.testing.assert_allclose(whole, double, rtol=1e-5)
+
+
+def test_windows_that_mean_nothing_are_refused():
+    x, times, _ = windows()
+    rows = zf.pairs(x, attributes={"time": times[::-1]}).pair("euclidean")
+    with pytest.raises(ValueError, match="ascending order"):
+        rows.within("window:time:3").sum().run()
+    with pytest.raises(ValueError, match="within: expected a number of rows"):
+        rows.within("band:some").sum().run()
+    with pytest.raises(ValueError, match="may leave pairs out"):
+        rows.within("band:3").matrix().run()

@@ -386,13 +386,17 @@ class Pairs:
 
     def within(self, condition: str) -> Pairs:
         """Only pairs of rows with the same key (``"same:COLUMN"``, ``"block:COLUMN"``) or with another one
-        (``"other:COLUMN"``), by an attribute; ``"same"`` and ``"other"`` alone are about the groups of :meth:`by`. The
-        time follows the pairs that are kept.
+        (``"other:COLUMN"``), by an attribute; ``"same"`` and ``"other"`` alone are about the groups of :meth:`by`.
+        ``"band:ROWS"`` keeps ``|i - j|`` up to a number of rows, ``"window:COLUMN:WIDTH"`` differences of a sorted attribute
+        up to a width, ``"earlier"`` the pairs with j < i, credited to row i. ``" and "`` joins conditions. The time follows
+        the pairs that are kept.
 
         >>> import zipfold as zf
         >>> rows = zf.pairs([[0.0], [1.0], [3.0], [3.5]], attributes={"sample": [1, 1, 2, 2]})
         >>> rows.within("same:sample").nearest(1).run().indices.ravel()
         array([1, 0, 3, 2])
+        >>> zf.pairs([[0.0], [1.0], [3.0]]).within("earlier").sum().run()
+        array([0., 1., 5.])
         """
         return self._with(within=condition)
 

@@ -229,7 +229,9 @@ pub(crate) struct PairArgs {
     #[arg(long, value_name = "COLUMN")]
     pub by: Option<String>,
     /// Only pairs of rows with the same key (same:COLUMN, block:COLUMN) or with another one
-    /// (other:COLUMN); same and other alone are about the groups of --by
+    /// (other:COLUMN); same and other alone are about the groups of --by. band:ROWS: with close
+    /// numbers; window:COLUMN:WIDTH: with close values of a sorted column; earlier: j < i; joined
+    /// by ' and '
     #[arg(long, value_name = "CONDITION")]
     pub within: Option<String>,
     /// All (i, j), i ≠ j, where i < j alone is the default

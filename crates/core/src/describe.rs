@@ -28,7 +28,7 @@ use crate::pair::named::{self, Params, Stop};
 use crate::pair::parse::PreparedMetrics;
 use crate::parts::KeyParts;
 use crate::problem::{FoldSpec, NanPolicy, Problem, SCHEMA};
-use crate::space::{Domain, PeriodicBox, Space, half};
+use crate::space::{Domain, PeriodicBox, Space, Window, half};
 use crate::table::{Precision, Table};
 use std::sync::Arc;
 
@@ -68,6 +68,9 @@ pub struct Job {
     /// Whether pairs are left out because a weight is missing. One of the roots is then NaN for
     /// them.
     pub holes: bool,
+    /// Which pairs are kept by the places of their rows; [`Space::band`] says it by row. That of a
+    /// question with parts is in these.
+    pub window: Window,
     /// The parts of a question about groups or within keys. All folds are then
     /// [`Fold::Grouped`].
     pub parts: Option<Arc<KeyParts>>,
@@ -163,7 +166,12 @@ pub fn describe_until(problem: &Problem, data: Data, stop: Stop<'_>) -> Result<J
     if space.is_triangular() && rows {
         return Err(half_of_rows());
     }
-    let (space, parts, folds) = grouped(problem, &data, space, folds)?;
+    let ByGroups {
+        space,
+        window,
+        parts,
+        folds,
+    } = grouped(problem, &data, space, folds)?;
     let (nan, holes) = (problem.nan, holes.any());
     Ok(Job {
         low,
@@ -177,17 +185,45 @@ pub fn describe_until(problem: &Problem, data: Data, stop: Stop<'_>) -> Result<J
         precision,
         symmetric,
         holes,
+        window,
         parts,
     })
 }
 
-/// What groups and keys make of a question: its domain, its parts and its folds.
-type ByGroups = (Space, Option<Arc<KeyParts>>, Vec<Fold>);
+/// What groups and conditions make of a question.
+struct ByGroups {
+    space: Space,
+    window: Window,
+    parts: Option<Arc<KeyParts>>,
+    folds: Vec<Fold>,
+}
 
-/// Divides the pairs into parts, if the problem asks for groups or for pairs within keys.
+/// Leaves out pairs by the places of their rows, and divides the others into parts, if the problem
+/// asks for groups or for pairs within conditions.
 fn grouped(problem: &Problem, data: &Data, space: Space, folds: Vec<Fold>) -> Result<ByGroups> {
     if problem.by.is_none() && problem.within.is_none() {
-        return Ok((space, None, folds));
+        return Ok(ByGroups {
+            space,
+            window: Window::default(),
+            parts: None,
+            folds,
+        });
+    }
+    let kept = keys::Conditions::read(problem, data)?;
+    let space = match kept.is_earlier() {
+        true => earlier(space, problem)?,
+        false => space,
+    };
+    if !kept.has_keys() {
+        if let Some(matrix) = folds.iter().find(|fold| fold.is_dense()) {
+            return Err(leaves_out(matrix));
+        }
+        return Ok(ByGroups {
+            space: kept.space(space)?,
+            window: kept.window,
+            parts: None,
+            folds,
+        });
     }
     // A result of a row is complete in one part, so its pairs are visited from its side alone.
     let by_row = folds.iter().all(|fold| fold.traits().by_row);
@@ -195,13 +231,45 @@ fn grouped(problem: &Problem, data: &Data, space: Space, folds: Vec<Fold>) -> Re
         true => whole(space, problem, &folds),
         false => space,
     };
-    let Some(parts) = keys::parts(problem, data, &space)? else {
-        return Ok((space, None, folds));
-    };
-    let parts = Arc::new(parts);
+    let parts = Arc::new(kept.parts(&space)?);
     let fold = |fold| Grouped::new(fold, parts.clone(), &space).map(Fold::Grouped);
     let folds = folds.into_iter().map(fold).collect::<Result<_>>()?;
-    Ok((space, Some(parts), folds))
+    Ok(ByGroups {
+        space,
+        window: Window::default(),
+        parts: Some(parts),
+        folds,
+    })
+}
+
+/// The refusal of a fold that has a place for every pair, where pairs are left out.
+fn leaves_out(fold: &Fold) -> Error {
+    let what = format!(
+        "expected a fold that may leave pairs out, got {}",
+        fold.describe()
+    );
+    Error::request(what)
+        .at_place(Opt::Within)
+        .remedy("a join with the formula as its value lists the pairs that stay")
+}
+
+/// Returns all pairs of one table, of which `earlier` keeps those with j < i.
+fn earlier(space: Space, problem: &Problem) -> Result<Space> {
+    if !space.is_self() {
+        let e = Error::request("expected one table, whose rows have an order, got two");
+        return Err(e
+            .at_place(Opt::Within)
+            .remedy(Opt::Within.to("window:COLUMN:WIDTH")));
+    }
+    if matches!(problem.domain, Some(Domain::Triangle | Domain::Diagonal)) {
+        let e = Error::request("expected all pairs, of which those of earlier rows are kept");
+        return Err(e.at_place(Opt::Domain).remedy(Opt::Domain.to("ordered")));
+    }
+    // No row is earlier than itself, so nobody needs to cut out the diagonal.
+    Ok(Space {
+        domain: Domain::Square,
+        ..space
+    })
 }
 
 /// Returns the folds for the pairs that the user chose, with the weights that come with the data.
@@ -442,6 +510,7 @@ fn space(
         n,
         m,
         cutoff: problem.cutoff,
+        band: None,
     };
     // Refused here if it does not fit 64 bits, so that no later count can overflow.
     space.size()?;

@@ -112,7 +112,7 @@ opts! {
     Topology = "topology", "A file that names atoms.";
     Weights = "weights", "The weights of rows.";
     Where = "where", "The condition of a join.";
-    Within = "within", "The condition on the keys of a pair.";
+    Within = "within", "The condition on the keys and places of the rows of a pair.";
     Azimuth = "azimuth", "Directions of pairs.";
     Bandwidth = "bandwidth", "The largest distance of a pair from the line of a direction.";
     Correction = "correction", "How the edge of a window is accounted for.";

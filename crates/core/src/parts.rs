@@ -14,6 +14,8 @@
 //!                                          s3             ◥      3 parts
 //! ```
 //!
+//! A window (`band`) keeps some columns of each row of a part.
+//!
 //! A part has its own blocks and tiles, and the rows of a part are in ascending order. So its answer
 //! is the one of the same question about these rows alone, with all its bits, and every strategy of
 //! plain questions serves parts. `fold/grouped.rs` puts the answers together.
@@ -22,7 +24,7 @@ use crate::error::{Error, Result};
 use crate::keys::{NONE, RowKeys};
 use crate::opt::Opt;
 use crate::pair::Side;
-use crate::space::{Domain, Space};
+use crate::space::{Band, Domain, Space, Window};
 use std::ops::Range;
 
 /// The most parts of a question: each takes some microseconds and some hundred bytes.
@@ -83,6 +85,8 @@ pub struct Part {
     pub domain: Domain,
     /// The groups of its rows of x and of y. In a triangular domain the lower group is first.
     pub groups: [u32; 2],
+    /// The columns that each of its rows meets, by its own numbers of rows.
+    pub band: Option<Band>,
 }
 
 impl Part {
@@ -93,6 +97,7 @@ impl Part {
             n: self.rows.len(),
             m: self.cols.len(),
             cutoff,
+            band: self.band.clone(),
         }
     }
 }
@@ -104,6 +109,8 @@ pub struct KeyParts {
     pub by: Option<RowKeys>,
     /// The condition on keys.
     pub within: Option<Within>,
+    /// Which pairs are kept by the places of their rows.
+    pub window: Window,
     /// The parts, in the order in which they are computed and merged.
     pub list: Vec<Part>,
     /// The rows of x and of y, sorted by group and key.
@@ -122,6 +129,7 @@ impl KeyParts {
     pub(crate) fn new(
         by: Option<RowKeys>,
         within: Option<Within>,
+        window: Window,
         space: &Space,
     ) -> Result<KeyParts> {
         let side = |side: usize, rows: usize| Sorted::new(by.as_ref(), within.as_ref(), side, rows);
@@ -132,8 +140,14 @@ impl KeyParts {
             false => side(1, space.m),
         };
         let mut list = vec![];
+        let keep = within.as_ref().map(|w| w.keep);
         for cell in &x.cells {
-            others(cell, &y, within.as_ref().map(|w| w.keep), space, &mut list)?;
+            let first = list.len();
+            others(cell, &y, keep, space, &mut list)?;
+            if !window.is_open() {
+                let made = list.drain(first..).collect();
+                list.extend(windowed(made, &window, [&x.order, &y.order]));
+            }
         }
         let mut starts = vec![0];
         for part in &list {
@@ -142,6 +156,7 @@ impl KeyParts {
         Ok(KeyParts {
             by,
             within,
+            window,
             list,
             orders: [x.order, y.order],
             starts,
@@ -151,6 +166,10 @@ impl KeyParts {
     /// Returns the number of groups, 1 if none were requested.
     pub fn groups(&self) -> usize {
         self.by.as_ref().map_or(1, RowKeys::len)
+    }
+    /// Returns whether pairs of rows with groups are left out.
+    pub fn leaves_out(&self) -> bool {
+        self.within.is_some() || !self.window.is_open()
     }
     /// Returns the rows of a side that are in a part, by group and key: rows without a group or a key
     /// are in none.
@@ -281,6 +300,22 @@ impl Sorted {
     }
 }
 
+/// Returns the parts with the pairs that `window` keeps, where it keeps some.
+fn windowed(list: Vec<Part>, window: &Window, [x, y]: [&[u32]; 2]) -> Vec<Part> {
+    let with_band = |part: Part| {
+        let (rows, cols) = (part.rows.list(x), part.cols.list(y));
+        let rows = rows.iter().map(|row| *row as usize);
+        let band = window.band(rows, cols.len(), |at| cols[at] as usize);
+        let part = Part {
+            band: Some(band),
+            ..part
+        };
+        let some = part.space(None).size().is_ok_and(|size| size > 0);
+        some.then_some(part)
+    };
+    list.into_iter().filter_map(with_band).collect()
+}
+
 /// Returns the rows that have a group, by group.
 fn by_group(codes: &[u32], groups: usize) -> Vec<u32> {
     let mut next = vec![0usize; groups + 1];
@@ -309,6 +344,7 @@ fn others(
         let part = Part {
             rows: cell.rows.clone().into(),
             cols,
+            band: None,
             domain: if is_self && space.is_self() {
                 space.domain
             } else {

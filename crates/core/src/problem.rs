@@ -11,6 +11,7 @@
 //! folds = [{ kind = "histogram", axes = [{ bins = 100, range = [0, 2] }] }]
 //! ```
 
+use crate::conditions;
 use crate::fold::rows::ReduceAxis;
 use crate::fold::{BinValueSpec, Closed, JoinKind, QuantileSpec, ReduceOp, TopSpec};
 use crate::pair::lex::named_columns;
@@ -66,7 +67,9 @@ pub struct Problem {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
     /// Visit only pairs of rows whose keys are equal (`same:COLUMN`, `block:COLUMN`) or differ
-    /// (`other:COLUMN`); `same` and `other` are about the groups.
+    /// (`other:COLUMN`); `same` and `other` are about the groups. `band:ROWS` keeps |i − j| up to a
+    /// number of rows, `window:COLUMN:WIDTH` differences of a sorted column up to a width, and
+    /// `earlier` the pairs with j < i. Several conditions are joined by ` and `.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within: Option<String>,
     /// What is kept.
@@ -147,17 +150,13 @@ impl Problem {
             .chain(of_folds)
             .collect()
     }
-    /// The columns of its groups and of the keys of pairs, each once.
+    /// The columns of its groups and of the conditions on pairs, each once.
     #[doc(hidden)]
     pub fn key_columns(&self) -> Vec<String> {
-        let within = self.within.as_deref();
-        let column = within.and_then(|text| text.split_once(':')).map(|w| w.1);
+        let within = self.within.as_deref().map(conditions::columns);
         let mut all: Vec<String> = self.by.iter().cloned().collect();
-        all.extend(
-            column
-                .filter(|name| self.by.as_deref() != Some(name))
-                .map(str::to_string),
-        );
+        let others = within.into_iter().flatten();
+        all.extend(others.filter(|name| self.by.as_deref() != Some(name)));
         all
     }
     /// The columns that its formulas and keys read by name, and the texts that these are compared with.

@@ -235,8 +235,12 @@ fn pairs(job: &Job, plan: &Plan) -> String {
         .space
         .cutoff
         .map_or_else(String::new, |cutoff| format!(", at most {cutoff} apart"));
+    let band = match job.window.is_open() {
+        true => String::new(),
+        false => format!(", where {}", job.window.words()),
+    };
     format!(
-        "{}: {which}, {numbers} a row{cutoff}",
+        "{}: {which}{band}, {numbers} a row{cutoff}",
         figures::grouped(plan.pairs)
     )
 }

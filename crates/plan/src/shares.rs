@@ -315,6 +315,7 @@ mod tests {
             n,
             m,
             cutoff: None,
+            band: None,
         }
     }
 

@@ -115,7 +115,8 @@ impl Squares {
             domain,
             n,
             m,
-            ..*space
+            cutoff: space.cutoff,
+            band: None,
         };
         space.size().unwrap_or(u64::MAX)
     }
@@ -153,7 +154,9 @@ pub fn serve(job: &Job) -> bool {
         | Fold::Quantile(_)
         | Fold::Grouped(_) => false,
     };
-    job.parts.is_none() && crate::prune::mode(job).is_some() && job.folds.iter().all(loose)
+    // Rows along the curve are in no band.
+    let plain = job.parts.is_none() && job.space.band.is_none();
+    plain && crate::prune::mode(job).is_some() && job.folds.iter().all(loose)
 }
 
 #[cfg(test)]
@@ -205,6 +208,7 @@ mod tests {
             n: 4,
             m: 4,
             cutoff: None,
+            band: None,
         };
         let good = squares(&[1; 4]);
         assert!(good.fits(&space));

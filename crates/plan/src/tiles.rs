@@ -15,7 +15,7 @@ use crate::order::Order;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use zipfold_core::fold::{BLOCK, Fold};
-use zipfold_core::{Domain, Job, Precision, Space};
+use zipfold_core::{Job, Precision, Space};
 
 /// A rectangle of pairs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,12 +108,18 @@ impl Tiling {
     }
     /// Returns how many tiles of `space` hold pairs, without a list of them.
     pub fn count(&self, space: &Space) -> usize {
-        let half = matches!(space.domain, Domain::Triangle | Domain::Diagonal);
-        let all = space.m.div_ceil(self.cols);
-        // The last tile of a strip ends with the last row, so it is never below the diagonal.
-        let empty = |row: usize| if half { row / self.cols } else { 0 };
         let strips = (0..space.n).step_by(self.rows);
-        strips.map(|row| all - empty(row)).sum()
+        let rows = |row: usize| row..(row + self.rows).min(space.n);
+        strips
+            .map(|row| self.columns(space, &rows(row)).len())
+            .sum()
+    }
+    /// Returns the columns of tiles that may hold pairs of `rows`, by their numbers. Every row has a
+    /// tile, even one without a pair, so that it has a result.
+    fn columns(&self, space: &Space, rows: &Range<usize>) -> Range<usize> {
+        let (met, all) = (space.met(rows), space.m.div_ceil(self.cols));
+        let first = (met.start / self.cols).min(all.saturating_sub(1));
+        first..met.end.div_ceil(self.cols).max(first + 1).min(all)
     }
     /// Returns the tiling with sides that are doubled, in turn, until `space` has few enough tiles
     /// for a list (`LISTED`), or a tile is as large as may be (`LARGEST`).
@@ -129,7 +135,7 @@ impl Tiling {
         tiling
     }
     /// Lists the tiles of `space` that hold pairs, in merge order. Below the diagonal of a
-    /// triangular domain there are none.
+    /// triangular domain there are none, nor outside a band.
     pub fn tiles(&self, space: &Space) -> Vec<Tile> {
         self.tiles_of(space, &(0..space.n))
     }
@@ -138,18 +144,12 @@ impl Tiling {
         let mut out = vec![];
         for r in strip.clone().step_by(self.rows) {
             let rows = r..(r + self.rows).min(strip.end);
-            for c in (0..space.m).step_by(self.cols) {
-                let cols = c..(c + self.cols).min(space.m);
-                let empty = match space.domain {
-                    Domain::Triangle | Domain::Diagonal => cols.end <= rows.start,
-                    _ => false,
-                };
-                if !empty {
-                    out.push(Tile {
-                        rows: rows.clone(),
-                        cols,
-                    });
-                }
+            for c in self.columns(space, &rows) {
+                let first = c * self.cols;
+                out.push(Tile {
+                    rows: rows.clone(),
+                    cols: first..(first + self.cols).min(space.m),
+                });
             }
         }
         out
@@ -183,6 +183,7 @@ impl Tiling {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use zipfold_core::{Band, Domain};
 
     #[test]
     fn tiles_of_many_rows_are_few_enough_for_a_list() {
@@ -198,6 +199,7 @@ mod tests {
                 n,
                 m: n,
                 cutoff: None,
+                band: None,
             };
             let tiling = small.listed(&space);
             assert_eq!(tiling == small, n == 1_000_000);
@@ -217,30 +219,41 @@ mod tests {
             Domain::Square,
         ] {
             for n in [0usize, 1, 127, 128, 129, 700] {
-                let space = Space {
-                    domain,
-                    n,
-                    m: if domain == Domain::Cross { 300 } else { n },
-                    cutoff: None,
-                };
-                let tiling = Tiling::new(200, 100);
-                let count = |tiles: &[Tile]| {
-                    tiles
-                        .iter()
-                        .map(|t| space.count(&t.rows, &t.cols))
-                        .sum::<u64>()
-                };
-                let all = tiling.tiles(&space);
-                assert_eq!(tiling.count(&space), all.len(), "{domain:?} {n}");
-                assert_eq!(count(&all), space.size().unwrap());
-                let shared: Vec<Tile> = (0..7)
-                    .flat_map(|i| {
-                        let count = |t: &Tile| space.count(&t.rows, &t.cols);
-                        Tiling::shard(all.clone(), count, i, 7)
-                    })
-                    .collect();
-                assert_eq!(shared, all);
+                check(domain, n, None);
+                // A band that ends before the last rows do, which still have a tile.
+                let near = |i: usize| i.saturating_sub(90).min(n)..(i + 120).min(n).min(290);
+                check(domain, n, Some(Band::new((0..n).map(near))));
             }
         }
+    }
+
+    fn check(domain: Domain, n: usize, band: Option<Band>) {
+        let space = Space {
+            domain,
+            n,
+            m: if domain == Domain::Cross { 300 } else { n },
+            cutoff: None,
+            band,
+        };
+        let tiling = Tiling::new(200, 100);
+        let count = |tiles: &[Tile]| {
+            tiles
+                .iter()
+                .map(|t| space.count(&t.rows, &t.cols))
+                .sum::<u64>()
+        };
+        let all = tiling.tiles(&space);
+        assert_eq!(tiling.count(&space), all.len(), "{domain:?} {n}");
+        assert_eq!(count(&all), space.size().unwrap());
+        let shared: Vec<Tile> = (0..7)
+            .flat_map(|i| {
+                let count = |t: &Tile| space.count(&t.rows, &t.cols);
+                Tiling::shard(all.clone(), count, i, 7)
+            })
+            .collect();
+        assert_eq!(shared, all);
+        let rows = all.iter().flat_map(|tile| tile.rows.clone());
+        let rows: std::collections::BTreeSet<usize> = rows.collect();
+        assert_eq!(rows.len(), if space.m > 0 { n } else { 0 });
     }
 }

@@ -91,7 +91,7 @@ fn pairs(job: &Job) -> Vec<(Pair, bool)> {
                 Domain::Diagonal => i <= j,
                 Domain::Ordered => i != j,
             };
-            if !visited {
+            if !visited || !job.window.holds(i, j) {
                 continue;
             }
             let mut roots = vec![];

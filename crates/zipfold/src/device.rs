@@ -194,6 +194,9 @@ fn unsuited(job: &Job) -> Option<&'static str> {
     if job.parts.is_some() {
         return Some("groups and keys are parts of some rows each, which the host computes");
     }
+    if job.space.band.is_some() {
+        return Some("a band has few columns of each row, which the host visits");
+    }
     let formulas = |f: &Fold| matches!(f, Fold::Histogram(h) if h.sums_formulas());
     if job.folds.iter().any(formulas) {
         return Some("values of formulas are summed exactly by bin, which the host does");

@@ -113,7 +113,9 @@ impl Pairs {
         self
     }
     /// Visits only pairs of rows with the same key (`same:COLUMN`) or another one (`other:COLUMN`);
-    /// `same` and `other` alone are about the groups.
+    /// `same` and `other` alone are about the groups. `band:ROWS` keeps |i − j| up to a number of rows,
+    /// `window:COLUMN:WIDTH` differences of a sorted column up to a width, `earlier` j < i. ` and `
+    /// joins conditions.
     ///
     /// ```
     /// use zipfold::problem::FoldSpec;

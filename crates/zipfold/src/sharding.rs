@@ -286,7 +286,7 @@ impl<T: Typed + ValueType> Merging<'_, T> {
         let total = self.total();
         Error::request(format!(
             "shard {} of {total} is missing or there twice",
-            index + 1
+            index.saturating_add(1)
         ))
     }
     /// Refuses a part of another question, of other data, or computed in another way.

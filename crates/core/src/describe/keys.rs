@@ -1,5 +1,6 @@
 //! Reads the keys of rows and the condition on them that a problem asks for.
 
+use crate::conditions::{self, Condition};
 use crate::data::Data;
 use crate::error::{Error, Result};
 use crate::keys::{NONE, RowKeys};
@@ -7,63 +8,175 @@ use crate::opt::Opt;
 use crate::parts::{Keep, KeyParts, Within};
 use crate::problem::{NanPolicy, Problem};
 use crate::space::Space;
+use crate::space::band::{MOST_COLUMNS, TimeSpan, Window};
 use crate::table::Table;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Returns the parts that `problem` asks for; none of a question without groups or conditions
-/// on keys.
-///
-/// # Errors
-/// `Request` for texts that name no condition, and for too many parts; those of [`RowKeys::read`].
-pub(super) fn parts(problem: &Problem, data: &Data, space: &Space) -> Result<Option<KeyParts>> {
-    let by = problem
-        .by
-        .as_ref()
-        .map(|column| read(column, Opt::By, data, problem.nan))
-        .transpose()?;
-    let within = problem
-        .within
-        .as_ref()
-        .map(|text| condition(text, by.as_ref(), problem, data))
-        .transpose()?;
-    if by.is_none() && within.is_none() {
-        return Ok(None);
-    }
-    KeyParts::new(by, within, space).map(Some)
+/// What a question says of the places and keys of its rows.
+#[derive(Default)]
+pub(super) struct Conditions {
+    by: Option<RowKeys>,
+    within: Option<Within>,
+    pub(super) window: Window,
 }
 
-/// The condition that `text` asks for: `same` and `other` of the groups, `same:COLUMN`,
-/// `block:COLUMN` (the same thing) and `other:COLUMN`.
-fn condition(text: &str, by: Option<&RowKeys>, problem: &Problem, data: &Data) -> Result<Within> {
-    let (word, column) = match text.split_once(':') {
-        Some((word, column)) => (word, Some(column)),
-        None => (text, None),
-    };
-    let keep = match (word, column) {
-        ("same", _) | ("block", Some(_)) => Keep::Same,
-        ("other", _) => Keep::Other,
-        _ => {
-            let e = Error::request(format!(
-                "expected same, other, same:COLUMN, other:COLUMN or block:COLUMN, got '{text}'"
-            ));
-            return Err(e
-                .at_place(Opt::Within)
-                .remedy(Opt::Within.to("same:COLUMN")));
+impl Conditions {
+    /// Reads the groups and the conditions of `problem`.
+    ///
+    /// # Errors
+    /// `Request` for texts that name no condition; those of [`read`] and [`span`].
+    pub(super) fn read(problem: &Problem, data: &Data) -> Result<Conditions> {
+        let mut kept = Conditions::default();
+        if let Some(column) = &problem.by {
+            kept.by = Some(read(column, Opt::By, data, problem.nan)?);
         }
-    };
-    let keys = match (column, by) {
-        (Some(column), Some(by)) if by.column == column => by.clone(),
-        (Some(column), _) => read(column, Opt::Within, data, problem.nan)?,
-        (None, Some(by)) => by.clone(),
+        let conditions = problem
+            .within
+            .as_deref()
+            .map(conditions::read)
+            .transpose()?;
+        for condition in conditions.into_iter().flatten() {
+            kept.add(condition, problem, data)?;
+        }
+        Ok(kept)
+    }
+    fn add(&mut self, condition: Condition, problem: &Problem, data: &Data) -> Result<()> {
+        match condition {
+            Condition::Keys(keep, column) => {
+                if self.within.is_some() {
+                    let e = Error::request("expected one condition on keys, got two");
+                    return Err(e.at_place(Opt::Within).remedy("a column of both keys"));
+                }
+                let keys = keys(keep, column.as_deref(), self.by.as_ref(), problem, data)?;
+                self.within = Some(Within { keys, keep });
+            }
+            Condition::Band(rows) => {
+                let before = self.window.rows.unwrap_or(usize::MAX);
+                self.window.rows = Some(rows.min(before));
+            }
+            Condition::Window(column, width) => self.window.spans.push(span(column, width, data)?),
+            Condition::Earlier => self.window.earlier = true,
+        }
+        Ok(())
+    }
+    /// Returns whether rows have groups, or pairs a condition on keys.
+    pub(super) fn has_keys(&self) -> bool {
+        self.by.is_some() || self.within.is_some()
+    }
+    /// Returns whether each pair that is kept has an earlier row, which no result is credited to.
+    pub(super) fn is_earlier(&self) -> bool {
+        self.window.earlier
+    }
+    /// Returns the pairs of `space` that are kept, of a question without keys.
+    ///
+    /// # Errors
+    /// `Request` for more columns than a band has.
+    pub(super) fn space(&self, space: Space) -> Result<Space> {
+        if self.window.is_open() {
+            return Ok(space);
+        }
+        let (n, m) = (space.n, space.m);
+        countable(m)?;
+        let band = Some(self.window.band(0..n, m, |j| j));
+        Ok(Space { band, ..space })
+    }
+    /// Returns the parts of a question with keys.
+    ///
+    /// # Errors
+    /// `Request` for too many parts.
+    pub(super) fn parts(self, space: &Space) -> Result<KeyParts> {
+        KeyParts::new(self.by, self.within, self.window, space)
+    }
+}
+
+/// Refuses more rows of y than 32 bits count.
+fn countable(m: usize) -> Result<()> {
+    match m > MOST_COLUMNS {
+        false => Ok(()),
+        true => Err(Error::request(format!("{m} rows of y"))
+            .at_place(Opt::Within)
+            .limit(format!("{MOST_COLUMNS} rows of y"))),
+    }
+}
+
+/// The keys of `column`, or of the groups.
+fn keys(
+    keep: Keep,
+    column: Option<&str>,
+    by: Option<&RowKeys>,
+    problem: &Problem,
+    data: &Data,
+) -> Result<RowKeys> {
+    match (column, by) {
+        (Some(column), Some(by)) if by.column == column => Ok(by.clone()),
+        (Some(column), _) => read(column, Opt::Within, data, problem.nan),
+        (None, Some(by)) => Ok(by.clone()),
         (None, None) => {
+            let word = match keep {
+                Keep::Same => "same",
+                Keep::Other => "other",
+            };
             let e = Error::request(format!("expected a column of keys, got '{word}' alone"));
-            return Err(e
+            Err(e
                 .at_place(Opt::Within)
-                .remedy(Opt::Within.to(format!("{word}:COLUMN"))));
+                .remedy(Opt::Within.to(format!("{word}:COLUMN"))))
         }
+    }
+}
+
+/// Reads the column of a window from both tables.
+///
+/// # Errors
+/// `Request` if a table has no such column, or labels in it; `Input` for a value that is not finite
+/// or below the one before.
+fn span(column: String, width: f64, data: &Data) -> Result<TimeSpan> {
+    let times = |table: &Table, side: &str| -> Result<Arc<[f64]>> {
+        let at = place_in(table, &column, Opt::Within)?;
+        if table.texts().contains(&at) {
+            let what = format!("expected numbers in '{column}' of {side}, got labels");
+            return Err(Error::request(what)
+                .at_place(Opt::Within)
+                .remedy("a column of numbers"));
+        }
+        let times: Arc<[f64]> = (0..table.rows()).map(|row| table.get(row, at)).collect();
+        sorted(&times, &column, side)?;
+        Ok(times)
     };
-    Ok(Within { keys, keep })
+    let x = times(&data.x, "x")?;
+    let y = match &data.y {
+        Some(y) => times(y, "y")?,
+        None => x.clone(),
+    };
+    Ok(TimeSpan {
+        column,
+        times: [x, y],
+        width,
+    })
+}
+
+/// Refuses values that are not finite, or fall.
+fn sorted(times: &[f64], column: &str, side: &str) -> Result<()> {
+    let at = |row: usize| format!("{}, '{column}' of {side}, row {row}", Opt::Within);
+    if let Some(row) = times.iter().position(|time| !time.is_finite()) {
+        let e = Error::input(format!(
+            "expected a finite number in every row of a window's column, got {}",
+            times[row]
+        ));
+        return Err(e.at_place(at(row)).remedy("leave out such rows"));
+    }
+    match times.windows(2).position(|two| two[0] > two[1]) {
+        None => Ok(()),
+        Some(row) => {
+            let (before, here) = (times[row], times[row + 1]);
+            let e = Error::input(format!(
+                "expected a column in ascending order, got {here} after {before}"
+            ));
+            Err(e
+                .at_place(at(row + 1))
+                .remedy(format!("sort the rows of {side} by '{column}'")))
+        }
+    }
 }
 
 /// Reads the keys from the column called `column` of both tables; `option` requested it.

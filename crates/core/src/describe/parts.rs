@@ -4,7 +4,7 @@ use super::Job;
 use crate::error::{Error, Result};
 use crate::fold::{Fold, GroupedState, State, Tally};
 use crate::parts::{KeyParts, pair_of};
-use crate::space::{Domain, Space};
+use crate::space::{Domain, Space, Window};
 use std::ops::Range;
 
 /// Pairs of a question, parts or not.
@@ -33,13 +33,17 @@ impl Job {
     /// `Internal` if its rows do not make tables.
     pub fn part(&self, parts: &KeyParts, at: usize) -> Result<Job> {
         let sides = [&parts.rows(at)[..], &parts.cols(at)];
-        self.of_rows(sides, parts.list[at].domain)
+        let space = parts.list[at].space(self.space.cutoff);
+        Ok(Job {
+            space,
+            ..self.of_rows(sides, parts.list[at].domain)?
+        })
     }
     /// Returns the question about all pairs, without the groups that keep its answers apart; `None`
     /// where it has no groups, or a condition on keys leaves pairs out.
     pub fn ungrouped(&self) -> Option<Job> {
         let parts = self.parts.as_ref()?;
-        if parts.by.is_none() || parts.within.is_some() {
+        if parts.by.is_none() || parts.leaves_out() {
             return None;
         }
         let plain = |fold: &Fold| fold.grouped().map(|grouped| (*grouped.inner).clone());
@@ -48,7 +52,9 @@ impl Job {
             x: self.x.clone(),
             y: self.y.clone(),
             parts: None,
+            window: Window::default(),
             low: self.low.clone(),
+            space: self.space.clone(),
             periodic_box: self.periodic_box.clone(),
             ..*self
         })
@@ -77,11 +83,13 @@ impl Job {
                 n: rows.len(),
                 m: cols.len(),
                 cutoff: self.space.cutoff,
+                band: None,
             },
             folds: self.folds.iter().map(plain).collect(),
             x: self.x.of_rows(rows)?,
             y: other.then(|| self.other().of_rows(cols)).transpose()?,
             parts: None,
+            window: Window::default(),
             low: self.low.clone(),
             periodic_box: self.periodic_box.clone(),
             ..*self

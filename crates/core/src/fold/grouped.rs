@@ -276,6 +276,7 @@ impl Accumulate for Grouped {
             self.parts.within.as_ref().map(|w| w.keep),
             self.parts.half
         ));
+        hash.text(&self.parts.window.words());
         self.inner.identify(hash);
     }
     fn identify_weights(&self, hash: &mut Hash) {
@@ -306,6 +307,9 @@ impl Accumulate for Grouped {
                 keys.column,
                 keys.len()
             );
+        }
+        if !self.parts.window.is_open() {
+            words += &format!(", of rows with {}", self.parts.window.words());
         }
         words
     }

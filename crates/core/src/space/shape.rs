@@ -8,8 +8,10 @@
 //! ordered    i ≠ j                 n(n − 1)
 //! ```
 //!
-//! Engines ask for the columns of a row inside a tile; they do not know the kinds of domains.
+//! A [`Band`] keeps some columns of each row. Engines ask for the columns of a row inside a tile, and
+//! for the ones that some or all rows of a block meet; they do not know the kinds of domains.
 
+use super::Band;
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -31,7 +33,7 @@ pub enum Domain {
 }
 
 /// A domain over n × m rows, optionally only where rows are near.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Space {
     /// The shape.
     pub domain: Domain,
@@ -41,6 +43,8 @@ pub struct Space {
     pub m: usize,
     /// The cut-off: pairs whose difference is longer are not folded, and are counted as beyond it.
     pub cutoff: Option<f64>,
+    /// The columns that each row meets; all that the domain has without one.
+    pub band: Option<Band>,
 }
 
 impl Space {
@@ -62,6 +66,9 @@ impl Space {
     /// # Errors
     /// `Request` when it is beyond 2^64.
     pub fn size(&self) -> Result<u64> {
+        if self.band.is_some() {
+            return Ok(self.count(&(0..self.n), &(0..self.m)));
+        }
         let (n, m) = (self.n as u128, self.m as u128);
         let size = match self.domain {
             Domain::Cross | Domain::Square => n * m,
@@ -74,47 +81,89 @@ impl Space {
     /// Returns the columns of row `i` inside `cols`, as up to two ranges: `ordered` cuts out the
     /// diagonal.
     pub fn columns(&self, i: usize, cols: &Range<usize>) -> [Range<usize>; 2] {
-        let none = cols.end..cols.end;
+        let all = match &self.band {
+            None => cols.clone(),
+            Some(band) => common(&band.of_row(i), cols),
+        };
+        let none = all.end..all.end;
         match self.domain {
-            Domain::Cross | Domain::Square => [cols.clone(), none],
-            Domain::Triangle => [(i + 1).max(cols.start).min(cols.end)..cols.end, none],
-            Domain::Diagonal => [i.max(cols.start).min(cols.end)..cols.end, none],
-            Domain::Ordered if cols.contains(&i) => [cols.start..i, i + 1..cols.end],
-            Domain::Ordered => [cols.clone(), none],
+            Domain::Cross | Domain::Square => [all, none],
+            Domain::Triangle => [(i + 1).max(all.start).min(all.end)..all.end, none],
+            Domain::Diagonal => [i.max(all.start).min(all.end)..all.end, none],
+            Domain::Ordered if all.contains(&i) => [all.start..i, i + 1..all.end],
+            Domain::Ordered => [all, none],
         }
     }
-    /// Returns the number of pairs inside a block of rows and columns. Blocks away from the
-    /// diagonal are whole or empty; the others are counted row by row, which is cheap because they
-    /// are few.
-    pub fn count(&self, rows: &Range<usize>, cols: &Range<usize>) -> u64 {
-        let whole = rows.len() as u64 * cols.len() as u64;
+    /// Returns the columns between the first and the last one that some of `rows` may meet. Others
+    /// hold no pair of these rows.
+    pub fn met(&self, rows: &Range<usize>) -> Range<usize> {
+        let first = if self.is_triangular() { rows.start } else { 0 };
+        let all = first.min(self.m)..self.m;
+        match &self.band {
+            None => all,
+            Some(band) => common(&band.hull(rows), &all),
+        }
+    }
+    /// Returns the columns that all of `rows` meet. In `ordered` the diagonal is cut out of them.
+    pub fn inside(&self, rows: &Range<usize>) -> Range<usize> {
+        let first = if self.is_triangular() { rows.end } else { 0 };
+        let all = first.min(self.m)..self.m;
+        match &self.band {
+            None => all,
+            Some(band) => common(&band.inside(rows), &all),
+        }
+    }
+    /// Returns whether no pair of a block is in the domain.
+    pub fn is_empty(&self, rows: &Range<usize>, cols: &Range<usize>) -> bool {
+        let met = self.met(rows);
+        cols.end <= met.start || met.end <= cols.start
+    }
+    /// Returns whether every pair of a block is in the domain.
+    pub fn is_whole(&self, rows: &Range<usize>, cols: &Range<usize>) -> bool {
+        let inside = self.inside(rows);
         let apart = cols.start >= rows.end || cols.end <= rows.start;
-        match self.domain {
-            Domain::Cross | Domain::Square => whole,
-            Domain::Ordered if apart => whole,
-            Domain::Triangle | Domain::Diagonal if apart => {
-                if cols.start >= rows.end {
-                    whole
-                } else {
-                    0
-                }
-            }
-            _ => rows
-                .clone()
-                .map(|i| {
-                    self.columns(i, cols)
-                        .iter()
-                        .map(|r| r.len() as u64)
-                        .sum::<u64>()
-                })
-                .sum(),
-        }
+        inside.start <= cols.start
+            && cols.end <= inside.end
+            && (apart || self.domain != Domain::Ordered)
     }
+    /// Returns the number of pairs inside a block of rows and columns. Most blocks are whole or
+    /// empty; the others are counted row by row, which is cheap because they are few.
+    pub fn count(&self, rows: &Range<usize>, cols: &Range<usize>) -> u64 {
+        if self.is_whole(rows, cols) {
+            return rows.len() as u64 * cols.len() as u64;
+        }
+        if self.is_empty(rows, cols) {
+            return 0;
+        }
+        let of_row = |i: usize| self.columns(i, cols).map(|r| r.len() as u64);
+        rows.clone().flat_map(of_row).sum()
+    }
+}
+
+/// The columns that two ranges share.
+fn common(a: &Range<usize>, b: &Range<usize>) -> Range<usize> {
+    let end = a.end.min(b.end);
+    a.start.max(b.start).min(end)..end
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The pairs of a block, one by one; what is said of the whole block agrees with them.
+    fn counted(space: &Space, rows: &Range<usize>, cols: &Range<usize>) -> u64 {
+        let of_row = |i: usize| space.columns(i, cols).map(|r| r.len() as u64);
+        let pairs: u64 = rows.clone().flat_map(of_row).sum();
+        let all = (rows.len() * cols.len()) as u64;
+        assert_eq!(
+            space.count(rows, cols),
+            pairs,
+            "{space:?} {rows:?} {cols:?}"
+        );
+        assert!(pairs == 0 || !space.is_empty(rows, cols));
+        assert!(!space.is_whole(rows, cols) || pairs == all);
+        pairs
+    }
 
     #[test]
     fn blocks_of_every_shape_add_up_to_its_size() {
@@ -127,18 +176,22 @@ mod tests {
         ] {
             for n in [0usize, 1, 2, 7, 33] {
                 let m = if domain == Domain::Cross { n + 3 } else { n };
-                let space = Space {
-                    domain,
-                    n,
-                    m,
-                    cutoff: None,
-                };
-                let blocks =
-                    |len: usize| (0..len.div_ceil(4)).map(move |b| b * 4..(b * 4 + 4).min(len));
-                let total: u64 = blocks(n)
-                    .flat_map(|r| blocks(m).map(move |c| space.count(&r, &c)))
-                    .sum();
-                assert_eq!(total, space.size().unwrap(), "{domain:?} {n}");
+                let (open, near) = (None, |i: usize| i.saturating_sub(3)..(i + 2).min(m));
+                for band in [open, Some(Band::new((0..n).map(near)))] {
+                    let space = &Space {
+                        domain,
+                        n,
+                        m,
+                        cutoff: None,
+                        band,
+                    };
+                    let blocks =
+                        |len: usize| (0..len.div_ceil(4)).map(move |b| b * 4..(b * 4 + 4).min(len));
+                    let total: u64 = blocks(n)
+                        .flat_map(|r| blocks(m).map(move |c| counted(space, &r, &c)))
+                        .sum();
+                    assert_eq!(total, space.size().unwrap(), "{domain:?} {n}");
+                }
             }
         }
     }

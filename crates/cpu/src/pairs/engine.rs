@@ -322,7 +322,7 @@ impl<'e, 'j, T: Element> Batch<'e, 'j, T> {
             self.stop.check()?;
             for start in (tile.cols.start / BLOCK * BLOCK..tile.cols.end).step_by(long) {
                 let cols = start.max(tile.cols.start)..tile.cols.end.min(start + long);
-                if job.space.is_triangular() && cols.end <= rows.start {
+                if job.space.is_empty(&rows, &cols) {
                     continue;
                 }
                 self.engine
@@ -356,10 +356,10 @@ impl<'e, 'j, T: Element> Batch<'e, 'j, T> {
         sink: &dyn Sink,
     ) -> Result<()> {
         let job = self.engine.job;
-        if job.space.is_triangular() && cols.end <= rows.start {
+        if job.space.is_empty(rows, cols) {
             return Ok(());
         }
-        let summed = if self.is_holed(jb, rows) {
+        let summed = if !job.space.is_whole(rows, cols) {
             0
         } else {
             self.sum(jb, rows, cols)?
@@ -380,13 +380,13 @@ impl<'e, 'j, T: Element> Batch<'e, 'j, T> {
         for i in rows.clone().filter(|i| summed >> (i - rows.start) & 1 == 0) {
             self.stop.check()?;
             self.unvisited(i, cols, sink)?;
-            // In half of a space the columns of later rows begin later, never earlier.
-            let from = if job.space.is_triangular() {
-                i.clamp(cols.start, cols.end)
-            } else {
-                cols.start
-            };
-            let lanes = from - jb * BLOCK..cols.end - jb * BLOCK;
+            // In half of a space, and in a band, the columns of later rows begin later, never
+            // earlier; those of rows that are evaluated together end with the last of them.
+            let together = i..rows.end.min(i + self.engine.vm.together(&self.scratch));
+            let met = job.space.met(&together);
+            let from = met.start.clamp(cols.start, cols.end);
+            let end = met.end.clamp(from, cols.end);
+            let lanes = from - jb * BLOCK..end - jb * BLOCK;
             for run in job.space.columns(i, cols) {
                 if !run.is_empty() {
                     self.engine
@@ -410,10 +410,6 @@ impl<'e, 'j, T: Element> Batch<'e, 'j, T> {
         }
         Ok(())
     }
-    /// Whether the diagonal, which is not visited, goes through block `jb` of `rows`.
-    fn is_holed(&self, jb: usize, rows: &Range<usize>) -> bool {
-        self.engine.job.space.domain == Domain::Ordered && jb == rows.start / BLOCK
-    }
     /// Sums without values in between: of all whole blocks of the tile in the span of block `jb`,
     /// when the first of them is met. Which rows are done, a bit each.
     fn sum(&mut self, jb: usize, rows: &Range<usize>, cols: &Range<usize>) -> Result<u128> {
@@ -427,7 +423,7 @@ impl<'e, 'j, T: Element> Batch<'e, 'j, T> {
         }
         let (first, end) = (span * sums::span::<T>(), (span + 1) * sums::span::<T>());
         let blocks = first.max(self.columns.start / BLOCK)..end.min(self.columns.end / BLOCK);
-        let parts = self.without_hole(rows, &blocks);
+        let parts = self.whole(rows, &blocks);
         let count = parts[0].len() + parts[1].len();
         self.add_up(rows, parts)?;
         let mut pieces = pieces(&engine.job.folds, rows, &(0..0), false);
@@ -438,16 +434,17 @@ impl<'e, 'j, T: Element> Batch<'e, 'j, T> {
         self.summed.insert((rows.start, span), done);
         Ok(done)
     }
-    /// The blocks before that of a diagonal that is not visited, and those behind it.
-    fn without_hole(&self, rows: &Range<usize>, blocks: &Range<usize>) -> [Range<usize>; 2] {
-        let hole = blocks
-            .clone()
-            .find(|block| self.is_holed(*block, rows))
-            .unwrap_or(blocks.end);
-        [
-            blocks.start..hole,
-            hole.saturating_add(1).min(blocks.end)..blocks.end,
-        ]
+    /// The blocks of which `rows` meet every column: those before the block of a diagonal that is
+    /// not visited, and those behind it.
+    fn whole(&self, rows: &Range<usize>, blocks: &Range<usize>) -> [Range<usize>; 2] {
+        let space = &self.engine.job.space;
+        let inside = space.inside(rows);
+        let end = blocks.end.min(inside.end / BLOCK);
+        let start = blocks.start.max(inside.start.div_ceil(BLOCK)).min(end);
+        let columns = |block: usize| block * BLOCK..(block + 1) * BLOCK;
+        let hole = (start..end).find(|block| !space.is_whole(rows, &columns(*block)));
+        let hole = hole.unwrap_or(end);
+        [start..hole, (hole + 1).min(end)..end]
     }
     /// Credits all rows together, or else the ones that can be; a bit for each that is done.
     fn credit_rows(

@@ -296,7 +296,7 @@ impl<'s, 'j> FilterBatch<'s, 'j> {
     fn block(&mut self, rows: &Range<usize>, cols: &Range<usize>) {
         let of = self.of;
         let space = &of.job.space;
-        if space.is_triangular() && cols.end <= rows.start {
+        if space.is_empty(rows, cols) {
             return;
         }
         let PackedSides(x, y) = &of.packed;

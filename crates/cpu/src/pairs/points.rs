@@ -20,9 +20,10 @@ use crate::kernels::histogram::{
     BEHIND, Binning, Counts, Edges, Frame, Groups, Histogram as Sweep, Pairs, Points, Span, Strip,
     TakesPairs, Terms, Work,
 };
+use std::ops::Range;
 use zipfold_core::fold::{Fold, Histogram, HistogramState, Scale, State, Tally};
 use zipfold_core::space::periodic_box::Image;
-use zipfold_core::{Domain, Job, Result, Table};
+use zipfold_core::{Domain, Job, Result, Space, Table};
 use zipfold_plan::executor::Declined;
 use zipfold_plan::executor::{Executor, Folded, Sink, Stop};
 use zipfold_plan::{Plan, Tile};
@@ -94,6 +95,7 @@ pub const NOT_FINITE: Declined = "a coordinate is not finite";
 /// The distances of a job, all of them counted.
 #[derive(Debug)]
 pub struct Counted<'j> {
+    space: &'j Space,
     fold: &'j Histogram,
     isa: simd::Isa,
     distances: Distances,
@@ -111,6 +113,7 @@ impl<'j> Counted<'j> {
             None
         };
         Ok(Counted {
+            space: &job.space,
             fold,
             isa: reductions::isa(plan.isa),
             distances: distances.ok_or(NOT_FINITE)?,
@@ -123,11 +126,8 @@ impl Executor for Counted<'_> {
         let mut sweep = self.distances.sweep();
         for tile in tiles {
             stop.check()?;
-            let strip = Strip {
-                rows: tile.rows.clone(),
-                spans: vec![Span::from_range(tile.cols.clone())],
-            };
-            self.distances.add(&mut sweep, self.isa, &[strip], false);
+            let strips = strips(self.space, tile);
+            self.distances.add(&mut sweep, self.isa, &strips, false);
         }
         let counts = sweep.finish();
         let mut state = HistogramState::new(self.fold);
@@ -142,6 +142,42 @@ impl Executor for Counted<'_> {
             tally,
         })
     }
+}
+
+/// Rows of a band that are counted together, where all of them meet a column.
+const TOGETHER: usize = 16;
+
+/// The rows and columns of a tile: as it is, or the columns that rows of a band meet together, and
+/// the others of each row.
+fn strips(space: &Space, tile: &Tile) -> Vec<Strip> {
+    let strip = |rows: Range<usize>, cols: Range<usize>| Strip {
+        rows,
+        spans: vec![Span::from_range(cols)],
+    };
+    let Tile { rows, cols } = tile;
+    if space.band.is_none() {
+        return vec![strip(rows.clone(), cols.clone())];
+    }
+    let mut strips = vec![];
+    for first in rows.clone().step_by(TOGETHER) {
+        let rows = first..(first + TOGETHER).min(rows.end);
+        let inside = space.inside(&rows);
+        let inside = inside.start.max(cols.start)..inside.end.min(cols.end);
+        let shared = !inside.is_empty();
+        if shared {
+            strips.push(strip(rows.clone(), inside.clone()));
+        }
+        for row in rows {
+            let [own, _] = space.columns(row, cols);
+            let rest = match shared {
+                true => [own.start..inside.start, inside.end..own.end],
+                false => [own, 0..0],
+            };
+            let some = rest.into_iter().filter(|cols| !cols.is_empty());
+            strips.extend(some.map(|cols| strip(row..row + 1, cols)));
+        }
+    }
+    strips
 }
 
 impl Distances {

@@ -201,6 +201,10 @@ impl<'j, T: Real> Vm<'j, T> {
             1
         }
     }
+    /// Returns how many rows [`Self::eval`] evaluates together at most.
+    pub fn together(&self, scratch: &Scratch<T>) -> usize {
+        self.group(scratch.numbers())
+    }
     /// Evaluates row `row` of x, and perhaps rows before `end`, against `lanes` (and perhaps more)
     /// of block `block` of y; then read [`Scratch::root`]. Rows that follow in the same block ask
     /// for no other lanes than the first.

@@ -105,9 +105,13 @@ impl Work<'_> {
     /// domain are computed whole, half of which is thrown away.
     ///
     /// There are n / BLOCK such blocks of BLOCK² pairs each; half of all of them is n · BLOCK / 2.
+    /// Rows of a band have about as many on each side of it.
     fn computed(&self) -> f64 {
-        let diagonal = if self.job.space.is_triangular() {
-            self.job.space.n * BLOCK.min(self.job.space.n) / 2
+        let space = &self.job.space;
+        let diagonal = if space.band.is_some() {
+            space.n * BLOCK.min(space.m)
+        } else if space.is_triangular() {
+            space.n * BLOCK.min(space.n) / 2
         } else {
             0
         };

@@ -68,6 +68,10 @@ impl Prune {
 /// Returns how `job` can be pruned, if it can: its folds do not depend on the order of pairs, or
 /// take them in the order given, and its values are numbers.
 pub fn mode(job: &Job) -> Option<Mode> {
+    // Rows in another order have no band: it is visited as it is, and has few pairs.
+    if job.space.band.is_some() {
+        return None;
+    }
     let by_row = job.folds.iter().all(|f| matches!(f, Fold::Reduce(_)));
     if by_row && reach(job).is_some() {
         return Some(if job.space.is_triangular() {
@@ -119,7 +123,7 @@ pub fn walked(job: &Job, prune: Prune) -> Space {
     };
     Space {
         domain,
-        ..job.space
+        ..job.space.clone()
     }
 }
 

@@ -52,7 +52,7 @@ fn is_kept(f: &Grouped, pair: &Pair) -> bool {
         let [a, b] = of(&within.keys);
         a != NONE && b != NONE && (a == b) == (within.keep == Keep::Same)
     });
-    grouped && within
+    grouped && within && f.parts.window.holds(pair.i, pair.j)
 }
 
 /// A histogram for each pair of groups; in a triangular domain {a, b} is one pair.

@@ -61,6 +61,12 @@ fn rows(lcg: &mut Lcg, n: usize, missing: bool) -> Table {
 fn data(lcg: &mut Lcg, n: usize, two: bool, missing: bool, weighed: bool) -> Data {
     let x = rows(lcg, n, missing);
     let y = two.then(|| rows(lcg, n / 2 + 1, missing));
+    self::weighed(lcg, x, y, weighed)
+}
+
+/// These tables, perhaps with weights of their rows.
+pub(crate) fn weighed(lcg: &mut Lcg, x: Table, y: Option<Table>, weighed: bool) -> Data {
+    let n = x.rows();
     let mut weights = |n: usize| {
         let items = (0..n).map(|_| lcg.between(-1.0, 1.0)).collect();
         Table::f64(n, 1, items).unwrap()
@@ -102,7 +108,7 @@ fn ways() -> Vec<Variant> {
 }
 
 /// The answer by every way, or why it is refused.
-fn check(problem: &Problem, data: &Data) -> Result<(), zipfold::Error> {
+pub(crate) fn check(problem: &Problem, data: &Data) -> Result<(), zipfold::Error> {
     let job = describe(problem, data.clone())?;
     let wanted = numbers(&job, &oracle::run(&job)?);
     let odd = specification::differences(&job, &wanted);
@@ -185,7 +191,7 @@ fn groups_and_keys_have_the_answer_of_a_double_loop() {
 }
 
 /// One table, without weights of rows.
-fn alone(x: Table) -> Data {
+pub(crate) fn alone(x: Table) -> Data {
     Data {
         x,
         y: None,

@@ -6,6 +6,7 @@ mod cases;
 mod columns;
 mod device_random;
 mod devices;
+mod domains;
 mod executors;
 mod filter;
 mod formulas;

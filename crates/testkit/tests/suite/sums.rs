@@ -166,7 +166,7 @@ fn folds_by_rows_have_the_bits_of_the_oracle() {
             )
             .unwrap();
             let odd = difference(&got[0], &wanted[0], same);
-            let (space, fold) = (job.space, &problem.folds[0]);
+            let (space, fold) = (&job.space, &problem.folds[0]);
             assert!(
                 odd.is_none(),
                 "{value} {fold:?} {space:?} {isa} {tile} '{family}': {}",

@@ -426,7 +426,7 @@ impl<'a> Reader<'a> {
             weights: both.collect(),
         };
         Ok(Job {
-            space: self.space,
+            space: self.space.clone(),
             ..self.described(data)?
         })
     }

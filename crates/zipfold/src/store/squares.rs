@@ -55,8 +55,8 @@ pub(crate) struct SquaresOfStore {
     /// What decides the answer.
     identity: Identity,
     squares: Squares,
-    /// The pairs of the question.
-    space: Space,
+    /// The shape of its pairs: the domain, the rows of x and of y, and the cut-off.
+    shape: (Domain, usize, usize, Option<f64>),
     /// The columns of x and of y, where the files of the rows hold all that a share needs.
     columns: Option<[HeldRows; 2]>,
 }
@@ -150,11 +150,22 @@ impl SquaresOfStore {
             squares: SquaresOfStore {
                 identity: Identity::of_run(problem, job, plan, None),
                 squares,
-                space: job.space,
+                shape: (job.space.domain, job.space.n, job.space.m, job.space.cutoff),
                 columns: alone.then(|| HeldRows::columns(data)).transpose()?,
             },
             orders,
         }))
+    }
+    /// The pairs of the question.
+    fn space(&self) -> Space {
+        let (domain, n, m, cutoff) = self.shape;
+        Space {
+            domain,
+            n,
+            m,
+            cutoff,
+            band: None,
+        }
     }
     /// Whether the files of the rows hold all that a share needs.
     pub(super) fn are_enough(&self) -> bool {
@@ -302,15 +313,12 @@ impl SquareShare<'_> {
         stop: &'r dyn Fn() -> bool,
     ) -> Reader<'r> {
         let SquaresOfStore {
-            squares,
-            space,
-            identity,
-            ..
+            squares, identity, ..
         } = self.squares;
         Reader::new(
             self.files,
             question,
-            (squares, *space, *identity),
+            (squares, self.squares.space(), *identity),
             (&self.options.budget, stop),
         )
     }
@@ -325,7 +333,7 @@ impl SquareShare<'_> {
         let mut reader = self.reader((&problem, whole.as_ref()), &stop);
         let job = reader.frame(self.squares.columns.as_ref())?;
         let squares = &self.squares.squares;
-        if job.space != self.squares.space
+        if job.space != self.squares.space()
             || !squares.fits(&job.space)
             || squares.states.len() != job.folds.len()
         {

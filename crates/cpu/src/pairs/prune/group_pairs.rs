@@ -125,6 +125,7 @@ mod tests {
                         n,
                         m: n,
                         cutoff: None,
+                        band: None,
                     };
                     let all: u64 = pairs.iter().sum();
                     assert_eq!(all, space.count(rows, cols), "{domain:?} {rows:?} {cols:?}");
