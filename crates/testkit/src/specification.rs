@@ -79,19 +79,24 @@ pub fn differences(job: &Job, got: &[Numbers]) -> Vec<String> {
     found
 }
 
+/// Whether the domain and its window have the pair (i, j).
+fn is_visited(job: &Job, i: usize, j: usize) -> bool {
+    let there = match job.space.domain {
+        Domain::Cross | Domain::Square => true,
+        Domain::Triangle => i < j,
+        Domain::Diagonal => i <= j,
+        Domain::Ordered => i != j,
+    };
+    there && job.window.holds(i, j)
+}
+
 /// The pairs whose values reach folds. Of a dense one the ones that are left out for a NaN, too.
 fn pairs(job: &Job) -> Vec<(Pair, bool)> {
     let mut values = PairValues::new(job);
     let mut pairs = vec![];
     for i in 0..job.space.n {
         for j in 0..job.space.m {
-            let visited = match job.space.domain {
-                Domain::Cross | Domain::Square => true,
-                Domain::Triangle => i < j,
-                Domain::Diagonal => i <= j,
-                Domain::Ordered => i != j,
-            };
-            if !visited || !job.window.holds(i, j) {
+            if !is_visited(job, i, j) {
                 continue;
             }
             let mut roots = vec![];

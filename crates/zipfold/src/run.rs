@@ -169,12 +169,7 @@ fn run_typed<'e, T: Typed>(
         ahead,
         stop,
     };
-    let swept = Instant::now();
     let merged = sweep.run(executor.as_ref(), &workers, merged, keeper)?;
-    if !resumed && options.shard.is_none() && plan.device.is_some() {
-        let slow = slower_than_predicted(plan.seconds, swept.elapsed().as_secs_f64());
-        slow.into_iter().for_each(|text| options.warnings.add(text));
-    }
     conservation(&merged)?;
     refuse_nan(job, &merged.tally)?;
     let outputs = outputs(places, merged.states, &workers)?;
@@ -557,7 +552,7 @@ impl<T: Typed> Sweep<'_, T> {
         };
         if executor.devices() > 0 && !stopped() {
             let take = |batch, result| workers.install(|| take(batch, result));
-            left = self.on_devices(executor, &batches, take)?;
+            left = self.on_devices(executor, (&batches, total - before), take)?;
         }
         if !stopped() {
             let done = Mutex::new(left.done);
@@ -589,14 +584,22 @@ impl<T: Typed> Sweep<'_, T> {
         };
         Error::new(Blame::Interrupted, words)
     }
-    /// Has devices take `batches`. Each has a thread that waits for it, while this one merges. What
+    /// Warns if devices took far longer for this many pairs than predicted.
+    fn tell_if_slow(&self, start: Instant, pairs: u64) {
+        let predicted = self.plan.seconds * pairs as f64 / self.plan.pairs.max(1) as f64;
+        let slow = slower_than_predicted(predicted, start.elapsed().as_secs_f64());
+        slow.into_iter()
+            .for_each(|text| self.options.warnings.add(text));
+    }
+    /// Has devices take `batches`, which have this many `pairs`. Each has a thread that waits for it, while this one merges. What
     /// devices that are lost leave is the host's.
     fn on_devices(
         &self,
         executor: &dyn Executor,
-        batches: &[&[Tile]],
+        (batches, pairs): (&[&[Tile]], u64),
         take: impl FnMut(usize, Result<Done>) -> Result<Then> + Send,
     ) -> Result<Left<Result<Done>>> {
+        let start = Instant::now();
         let work = |device: usize, batch: usize| {
             let sink = UnitPlaces::new(self.places);
             let folded = executor
@@ -615,7 +618,9 @@ impl<T: Typed> Sweep<'_, T> {
                 .collect(),
         });
         let (devices, all) = (executor.devices(), 0..batches.len());
-        by_devices(devices, (all, shares), self.ahead, work, take)
+        let left = by_devices(devices, (all, shares), self.ahead, work, take)?;
+        self.tell_if_slow(start, pairs);
+        Ok(left)
     }
 }
 

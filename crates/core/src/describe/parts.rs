@@ -99,11 +99,11 @@ impl Job {
     /// `states`.
     #[must_use]
     pub fn with_scales_of(self, states: &[State]) -> Job {
-        let scaled = |(fold, state): (Fold, &State)| match (fold, state) {
-            (Fold::Histogram(fold), State::Histogram(state)) => {
-                Fold::Histogram(fold.with_scales_of(state))
+        let scaled = |(fold, state): (Fold, &State)| {
+            if let (Fold::Histogram(fold), State::Histogram(state)) = (&fold, state) {
+                return Fold::Histogram(fold.clone().with_scales_of(state));
             }
-            (fold, _) => fold,
+            fold
         };
         Job {
             folds: self.folds.into_iter().zip(states).map(scaled).collect(),

@@ -319,36 +319,13 @@ fn plan_shares(
     let problem = crate::ranges::with_ranges(problem, data, options)?.into_owned();
     let explained = Query::new(&problem, data, options).explain()?;
     let (job, plan) = (&explained.job, explained.plan);
-    let by_bounds = squares::plan_by_bounds(job, &plan, options)?;
-    let mut squares = None;
-    if let Some(plan) = &by_bounds {
-        // Squares give any number of shares; tiles only so many.
-        let wanted = planning
-            .shares
-            .unwrap_or_else(|| enough(job, plan, options));
-        let part = options.budget.limit() / OF_MEMORY;
-        let question = ((&problem, data), (job, plan));
-        squares = match (1..=MOST).contains(&wanted) {
-            true => SquaresOfStore::find(question, (wanted, part), options)?.map(|s| (s, wanted)),
-            false => None,
-        };
-    }
-    let (squares, shares) = match squares {
-        Some((squares, wanted)) => (Some(squares), wanted),
-        None => (None, of_tiles(job, &plan, planning, options)?),
-    };
-    let plan = by_bounds.filter(|_| squares.is_some()).unwrap_or(plan);
+    let (plan, squares, shares) = cut((&problem, data), (job, plan), planning, options)?;
     for text in &plan.warnings {
         options.warnings.add(text.clone());
     }
     let shape = shares::shape(job, &plan, shares);
     let of_store = squares.as_ref().map(|found| &found.squares);
     let counts = of_store.map(SquaresOfStore::counts);
-    // Unless the number is given, no share is without a band.
-    let shares = match (of_store, planning.shares) {
-        (Some(squares), None) => shares.min(squares.most()),
-        (None, _) | (_, Some(_)) => shares,
-    };
     let seconds = seconds(&plan, shape);
     let manifest = Manifest {
         layout: manifest::LAYOUT,
@@ -385,6 +362,35 @@ fn plan_shares(
         problem,
     };
     Ok((manifest, squares))
+}
+
+/// How the question is cut: the plan of its shares, squares where shares are made of them, and the
+/// number of shares.
+///
+/// # Errors
+/// Those of planning; `Request` for more shares than there are tiles.
+fn cut(
+    question: (&Problem, &Data),
+    (job, plan): (&Job, Plan),
+    planning: ShareCount,
+    options: &Options<'_>,
+) -> Result<(Plan, Option<FoundSquares>, usize)> {
+    if let Some(by_bounds) = squares::plan_by_bounds(job, &plan, options)? {
+        let asked = planning.shares;
+        let wanted = asked.unwrap_or_else(|| enough(job, &by_bounds, options).clamp(1, MOST));
+        let part = options.budget.limit() / OF_MEMORY;
+        // Any number of shares can have bands; tiles give a limited number.
+        if (1..=MOST).contains(&wanted)
+            && let Some(found) =
+                SquaresOfStore::find(question, (job, &by_bounds), (wanted, part), options)?
+        {
+            // Unless the number is given, no share is without a band.
+            let shares = asked.unwrap_or(wanted.min(found.squares.most()));
+            return Ok((by_bounds, Some(found), shares));
+        }
+    }
+    let shares = of_tiles(job, &plan, planning, options)?;
+    Ok((plan, None, shares))
 }
 
 /// The number of shares of tiles: the given one, or what time and memory ask for.

@@ -48,7 +48,7 @@ pub(super) struct HeldRows {
 
 impl HeldRows {
     /// Rows of a side of `data`. Numbers of text stand for themselves in a formula.
-    fn of(data: &Data, side: usize, rows: &[u32]) -> Result<Self> {
+    fn taken(data: &Data, side: usize, rows: &[u32]) -> Result<Self> {
         let sent = |table: &Table| {
             let table = table.of_rows(rows)?.without_words();
             Ok(SentTable::new(&table))
@@ -63,7 +63,7 @@ impl HeldRows {
     }
     /// The columns of both sides of `data`, without rows.
     pub(super) fn columns(data: &Data) -> Result<[Self; 2]> {
-        Ok([Self::of(data, 0, &[])?, Self::of(data, 1, &[])?])
+        Ok([Self::taken(data, 0, &[])?, Self::taken(data, 1, &[])?])
     }
     fn tables(self) -> Result<HeldTables> {
         let weights = self.weights.into_iter();
@@ -125,7 +125,7 @@ pub(super) fn write(
 ) -> Result<()> {
     for (side, order) in orders.iter().enumerate() {
         for (file, rows) in order.chunks(sizes[side].max(1)).enumerate() {
-            let held = || HeldRows::of(data, side, rows);
+            let held = || HeldRows::taken(data, side, rows);
             let file_of_rows = RowFile {
                 identity,
                 name: name(side, file),
@@ -200,7 +200,7 @@ pub(super) struct BandRows {
 
 impl BandRows {
     /// The rows of a piece in the question: of x, of y.
-    pub(super) fn of(&self, kind: PieceKind) -> [&[u32]; 2] {
+    pub(super) fn rows_of(&self, kind: PieceKind) -> [&[u32]; 2] {
         sides(&self.rows, kind)
     }
     /// A piece as a question of its own.

@@ -89,7 +89,8 @@ impl SquaresOfStore {
     /// # Errors
     /// `Resource` when the system refuses threads.
     pub(super) fn find(
-        ((problem, data), (job, plan)): ((&Problem, &Data), (&Job, &Plan)),
+        (problem, data): (&Problem, &Data),
+        (job, plan): (&Job, &Plan),
         (shares, part): (usize, u64),
         options: &Options<'_>,
     ) -> Result<Option<FoundSquares>> {
@@ -100,36 +101,8 @@ impl SquaresOfStore {
         let Ok(_room) = options.budget.reserve(bytes, "the sorted rows of squares") else {
             return Ok(None);
         };
-        let rows = job.space.n.max(job.space.m);
-        let most = (rows / ROWS).clamp(1, MOST);
-        let fine = match job.folds.iter().any(is_by_row) {
-            true => rows / ROWS_OF_BEST,
-            false => 0,
-        };
-        let wanted = shares
-            .saturating_mul(RANGES)
-            .max(FEWEST)
-            .max(fine)
-            .min(most);
-        let workers = Workers::for_plan(job, plan)?;
-        let row = rows::row_bytes(data);
-        let largest = |squares: &Squares| {
-            let bands = squares.bands.iter();
-            let bytes = bands.map(|band| rows::band_bytes(squares, band, row));
-            bytes.max().unwrap_or(0).saturating_mul(rows::COPIES)
-        };
-        let search = |wanted| workers.install(|| zipfold_cpu::pairs::prune::squares(job, wanted));
-        let mut ranges = wanted;
-        let mut found = search(ranges);
-        while let Some((squares, _)) = &found
-            && largest(squares) > part
-            && ranges < most
-        {
-            // As many times the ranges have bands of that part of the rows, about.
-            let times = largest(squares).div_ceil(part.max(1)).max(2);
-            ranges = ranges.saturating_mul(times as usize).min(most);
-            found = search(ranges);
-        }
+        let largest = |squares: &Squares| largest_band(squares, data);
+        let found = search((job, plan), shares, |squares| largest(squares) <= part)?;
         let worth = |squares: &Squares| {
             squares.counts.settled as f64 >= WORTH * job.space.size().unwrap_or(u64::MAX) as f64
         };
@@ -239,6 +212,42 @@ impl Key {
             cut: format!("squares of {x} by {y} ranges"),
             ..Key::of_plan(&frame, &plan, 1)
         })
+    }
+}
+
+/// The most bytes that the rows of a band take in a worker.
+fn largest_band(squares: &Squares, data: &Data) -> u64 {
+    let row = rows::row_bytes(data);
+    let bands = squares.bands.iter();
+    let bytes = bands.map(|band| rows::band_bytes(squares, band, row));
+    bytes.max().unwrap_or(0).saturating_mul(rows::COPIES)
+}
+
+/// The squares of `job` for `shares` shares, of as many ranges as it takes until their bands are
+/// small enough, and the rows by place.
+///
+/// # Errors
+/// `Resource` when the system refuses threads.
+fn search(
+    (job, plan): (&Job, &Plan),
+    shares: usize,
+    is_small: impl Fn(&Squares) -> bool,
+) -> Result<Option<(Squares, RowsByPlace)>> {
+    let rows = job.space.n.max(job.space.m);
+    let most = (rows / ROWS).clamp(1, MOST);
+    let fine = match by_row(job) {
+        true => rows / ROWS_OF_BEST,
+        false => 0,
+    };
+    let wanted = shares.saturating_mul(RANGES).max(FEWEST).max(fine);
+    let workers = Workers::for_plan(job, plan)?;
+    let mut ranges = wanted.min(most);
+    loop {
+        let found = workers.install(|| zipfold_cpu::pairs::prune::squares(job, ranges));
+        if ranges == most || found.as_ref().is_none_or(|(squares, _)| is_small(squares)) {
+            return Ok(found);
+        }
+        ranges = ranges.saturating_mul(4).min(most);
     }
 }
 
@@ -527,7 +536,7 @@ impl PieceWork<'_> {
             }
         });
         let states = states.collect::<Result<_>>()?;
-        let of_question = (rows.of(kind), first);
+        let of_question = (rows.rows_of(kind), first);
         let (states, tally) = self.job.of_some_rows(of_question, states, outcome.tally)?;
         Ok((states, tally, outcome.pairs))
     }
