@@ -552,7 +552,7 @@ impl<T: Typed> Sweep<'_, T> {
         };
         if executor.devices() > 0 && !stopped() {
             let take = |batch, result| workers.install(|| take(batch, result));
-            left = self.on_devices(executor, (&batches, total - before), take)?;
+            left = self.on_devices(executor, &batches, take)?;
         }
         if !stopped() {
             let done = Mutex::new(left.done);
@@ -591,12 +591,12 @@ impl<T: Typed> Sweep<'_, T> {
         slow.into_iter()
             .for_each(|text| self.options.warnings.add(text));
     }
-    /// Has devices take `batches`, which have this many `pairs`. Each has a thread that waits for it, while this one merges. What
+    /// Has devices take `batches`, Each has a thread that waits for it, while this one merges. What
     /// devices that are lost leave is the host's.
     fn on_devices(
         &self,
         executor: &dyn Executor,
-        (batches, pairs): (&[&[Tile]], u64),
+        batches: &[&[Tile]],
         take: impl FnMut(usize, Result<Done>) -> Result<Then> + Send,
     ) -> Result<Left<Result<Done>>> {
         let start = Instant::now();
@@ -619,7 +619,9 @@ impl<T: Typed> Sweep<'_, T> {
         });
         let (devices, all) = (executor.devices(), 0..batches.len());
         let left = by_devices(devices, (all, shares), self.ahead, work, take)?;
-        self.tell_if_slow(start, pairs);
+        let tiles = batches.iter().copied().flatten();
+        let pairs = tiles.map(|tile| self.job.count(&tile.rows, &tile.cols));
+        self.tell_if_slow(start, pairs.sum());
         Ok(left)
     }
 }
