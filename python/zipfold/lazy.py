@@ -389,7 +389,7 @@ class Pairs:
         (``"other:COLUMN"``), by an attribute; ``"same"`` and ``"other"`` alone are about the groups of :meth:`by`.
         ``"band:ROWS"`` keeps ``|i - j|`` up to a number of rows, ``"window:COLUMN:WIDTH"`` differences of a sorted attribute
         up to a width, ``"earlier"`` the pairs with j < i, credited to row i. ``" and "`` joins conditions. The time follows
-        the pairs that are kept.
+        the pairs that are kept. A second call adds a condition.
 
         >>> import zipfold as zf
         >>> rows = zf.pairs([[0.0], [1.0], [3.0], [3.5]], attributes={"sample": [1, 1, 2, 2]})
@@ -398,7 +398,8 @@ class Pairs:
         >>> zf.pairs([[0.0], [1.0], [3.0]]).within("earlier").sum().run()
         array([0., 1., 5.])
         """
-        return self._with(within=condition)
+        before = self._problem.get("within")
+        return self._with(within=condition if before is None else f"{before} and {condition}")
 
     def nan(self, policy: str) -> Pairs:
         """What happens to NaN: ``error`` (the default), ``propagate``, ``skip``."""

@@ -71,7 +71,11 @@ fn refuse_unused(args: &Join) -> Result<()> {
             "--within-distance, or a condition",
         ),
         ("--by", pair.by.is_some(), "--on for equal keys"),
-        ("--within", pair.within.is_some(), "--on for equal keys"),
+        (
+            "--within",
+            pair.within.is_some(),
+            "--on for equal keys; a join by --where alone takes conditions",
+        ),
         ("--precision", pair.precision.is_some(), "leave it out"),
     ];
     if let Some((name, _, remedy)) = unused.iter().find(|(_, given, _)| *given) {

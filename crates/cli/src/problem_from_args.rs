@@ -357,8 +357,11 @@ pub(crate) fn join(args: &Join, budget: &Budget) -> Result<Problem> {
         value: args.value.clone(),
         kind,
     };
-    let domain =
-        (args.of_self && kind == JoinKind::Inner && !args.pair.ordered).then_some(Domain::Triangle);
+    // Conditions that tell rows apart go with no half of the pairs.
+    let within = args.pair.within.iter().flat_map(|text| text.split(" and "));
+    let earlier = within.into_iter().any(|one| one.trim() == "earlier");
+    let half = args.of_self && kind == JoinKind::Inner && !args.pair.ordered && !earlier;
+    let domain = half.then_some(Domain::Triangle);
     problem(&args.pair, domain, fold, budget)
 }
 

@@ -9,7 +9,7 @@ use crate::prune::{self, Prune};
 use crate::search::{Search, SearchQuestion};
 use crate::tiles::{Tile, Tiling};
 use zipfold_core::fold::{BLOCK, Fold};
-use zipfold_core::{Job, Precision};
+use zipfold_core::{Job, Precision, Space};
 
 /// Returns the bytes of a dense result; 0 for other folds.
 pub fn dense_bytes(fold: &Fold, n: usize, m: usize, precision: Precision) -> u64 {
@@ -57,7 +57,12 @@ pub fn working_bytes(job: &Job, threads: usize, tiling: Tiling, prune: Prune) ->
         .iter()
         .filter(|fold| fold.traits().whole_rows)
         .count() as u64;
-    let open = whole * 16 * (tiling.rows.min(job.space.n) * job.space.m) as u64;
+    let longest = if whole > 0 {
+        longest_row(&job.space)
+    } else {
+        0
+    };
+    let open = whole * 16 * (tiling.rows.min(job.space.n) * longest) as u64;
     // Pruned runs have few tiles.
     let listed = if prune.is_on() {
         0
@@ -68,6 +73,16 @@ pub fn working_bytes(job: &Job, threads: usize, tiling: Tiling, prune: Prune) ->
         + copies(job, prune) * (rows[0] + rows[1])
         + weight_bytes(job)
         + threads * (registers + tile + gathered + lists + open)
+}
+
+/// Returns the most columns that the rows of a block may meet.
+fn longest_row(space: &Space) -> usize {
+    if space.band.is_none() {
+        return space.m;
+    }
+    let blocks = (0..space.n).step_by(BLOCK);
+    let met = blocks.map(|row| space.met(&(row..(row + BLOCK).min(space.n))).len());
+    met.max().unwrap_or(0)
 }
 
 /// Returns the bytes of groups of sorted rows and of places, and of the counters of every thread.

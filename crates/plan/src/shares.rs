@@ -195,8 +195,11 @@ pub fn share(job: &Job, plan: &Plan, index: usize, parts: usize) -> Share {
             }
         }
         Cut::Crosses => {
-            // A cross meets all rows, so its work is that of its rows.
-            let work = |tile: &Tile| u64::from(tile.cols.end == space.m) * tile.rows.len() as u64;
+            // A cross meets all rows, so its work is that of its rows; of a band, that of its pairs.
+            let work = |tile: &Tile| match space.band.is_some() {
+                true => count(tile),
+                false => u64::from(tile.cols.end == space.m) * tile.rows.len() as u64,
+            };
             let rows = cut(&tiles, |tile| &tile.rows, work, index, parts);
             cross(tiles, rows)
         }

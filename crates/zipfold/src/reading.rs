@@ -85,7 +85,12 @@ fn nameless(input: &Input) -> Error {
 fn without_components(input: &Input) -> Error {
     Error::request("every column is an attribute, and none is a component")
         .at_place(input.name.clone())
-        .remedy(format!("leave one out of {}", Opt::Attributes))
+        .remedy(format!(
+            "leave one out of {}, {} and {}, or take more columns",
+            Opt::Attributes,
+            Opt::By,
+            Opt::Within
+        ))
 }
 
 /// Reads everything that `problem` names. The weight column of a histogram is split off the

@@ -79,7 +79,15 @@ impl Conditions {
         let (n, m) = (space.n, space.m);
         countable(m)?;
         let band = Some(self.window.band(0..n, m, |j| j));
-        Ok(Space { band, ..space })
+        let kept = Space {
+            band,
+            ..space.clone()
+        };
+        // Bounds and devices serve a question whose band leaves nothing out.
+        match kept.size()? == space.size()? {
+            true => Ok(space),
+            false => Ok(kept),
+        }
     }
     /// Returns the parts of a question with keys.
     ///

@@ -425,12 +425,15 @@ impl<'e, 'j, T: Element> Batch<'e, 'j, T> {
         let blocks = first.max(self.columns.start / BLOCK)..end.min(self.columns.end / BLOCK);
         let parts = self.whole(rows, &blocks);
         let count = parts[0].len() + parts[1].len();
+        // The first block may be cut, and its pairs are a piece of their own then.
+        let first = parts.iter().find(|part| !part.is_empty());
+        let first = first.map_or(blocks.start, |part| part.start);
         self.add_up(rows, parts)?;
         let mut pieces = pieces(&engine.job.folds, rows, &(0..0), false);
         let done = self.credit_rows(&mut pieces, rows, count);
         let made = pieces.into_iter().enumerate();
         self.made
-            .extend(made.filter_map(|(f, p)| p.map(|p| (f, rows.start / BLOCK, blocks.start, p))));
+            .extend(made.filter_map(|(f, p)| p.map(|p| (f, rows.start / BLOCK, first, p))));
         self.summed.insert((rows.start, span), done);
         Ok(done)
     }
