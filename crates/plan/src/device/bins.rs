@@ -124,7 +124,8 @@ impl Cells {
         let gaps = places.windows(2).map(|two| two[1] - two[0]);
         let least = (hi - lo) / gaps.fold(f64::INFINITY, f64::min);
         // More than the width of all over the least gap, so that no cell has two edges.
-        if !(hi - lo).is_finite() || !(least < MOST_CELLS as f64 - 2.0) {
+        let few = least < MOST_CELLS as f64 - 2.0;
+        if !few || !(hi - lo).is_finite() {
             return None;
         }
         let fewest = least as usize + 2;
