@@ -177,8 +177,11 @@ DOORS = [
     (lambda: zf.cooccurrence(POINTS, KINDS, edges=[0, 1], max=3), "edges: expected edges alone, got max too"),
     (lambda: zf.cooccurrence(POINTS * 1e200, KINDS), "expected positions whose squared distances are finite"),
     (lambda: zf.correlogram([0.0, 1.0], normalise="hertz"), "normalise: expected count . rate . probability, got 'hertz'"),
-    (lambda: zf.correlogram([0.0, 1.0], ["a", "b"], single=True), "units: expected one unit or a column of units, got single too"),
+    (lambda: zf.correlogram([0.0, 1.0], ["a", "b"], single=True), "units: expected one unit or a column of units, got single=True too"),
     (lambda: zf.variogram(POINTS, POINTS[:, 0], edges=[0, 1], lags=3), "edges: expected edges alone, got lags too"),
+    (lambda: zf.paircount(POINTS, edges=[0, 1], bins=3), "edges: expected edges alone, got bins too"),
+    (lambda: zf.paircount(POINTS, edges=[0, 1], log=True), "edges: expected edges alone, got log too"),
+    (lambda: zf.variogram(POINTS, POINTS[:, 0], tolerance=30.0), "azimuth: expected a direction with its tolerance"),
     (lambda: zf.variogram(POINTS, POINTS[:, 0], fit_weights="equal"), "fit_weights: expected models whose fit has these weights"),
     (lambda: zf.variogram(POINTS, POINTS[:, 0] * 1e200), "expected values whose squared differences have a finite sum"),
 ]
