@@ -220,7 +220,11 @@ fn a_page_of_several_folds_says_which_is_drawn() {
 fn the_name_of_a_picture_is_refused_with_an_option_that_draws_it() {
     let folder = folder();
     for line in [ASKED[0].0, ASKED[9].0] {
-        let drawn = if cfg!(feature = "png") { "p.png" } else { "p.svg" };
+        let drawn = if cfg!(feature = "png") {
+            "p.png"
+        } else {
+            "p.svg"
+        };
         let refused = |option: &str| {
             let done = folder.run(&format!("{line} {option} p.png"));
             assert_eq!(done.status, Some(2), "{line}: {}", done.err);
@@ -237,5 +241,9 @@ fn the_name_of_a_picture_is_refused_with_an_option_that_draws_it() {
     }
     // Rows by name have no picture, so no option draws one.
     let done = folder.run(&format!("{} -o p.png", ASKED[10].0));
-    assert!(done.status == Some(2) && !done.err.contains("--plot"), "{}", done.err);
+    assert!(
+        done.status == Some(2) && !done.err.contains("--plot"),
+        "{}",
+        done.err
+    );
 }
