@@ -11,7 +11,7 @@
   next to Elephant, which first rounds times to bins.
 * g(r) of a frame of 30 000 atoms: all six partial functions of three species next to one function of all atoms.
 
-Each call is made in turns, the least seconds count; a kernel of numba is compiled before. Peers that are not installed are named and left out. Prints a table as Markdown.
+Each call is made in turns, the least seconds count; squidpy, and the loop over cells in its place, run once. A kernel of numba is compiled before. Peers that are not installed are named and left out. Prints a table as Markdown.
 """
 
 import os

@@ -84,6 +84,8 @@ fn argument(opt: Opt) -> &'static str {
         Opt::Force => "overwrite=True",
         Opt::Incomplete => "incomplete=True",
         Opt::Output => "out",
+        Opt::Plot => "save",
+        Opt::Single => "single=True",
         Opt::Set => "plan",
         Opt::Kind => "kind",
         _ => opt.key(),

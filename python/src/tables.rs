@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use zipfold::internals::crossmatch::CrossMatch;
 use zipfold::internals::described::DeserializeOwned;
+use zipfold::internals::destination::{LISTS, refuse_place, refuse_suffix};
 use zipfold::internals::io::rows_write::Cells;
 use zipfold::internals::silhouette::{Silhouette, Silhouettes};
 use zipfold::internals::tables::{JoinedRows, MatchedRows, TableJoin};
@@ -137,8 +138,10 @@ fn ask<'py, Q: OfTables>(
         py,
         &given,
         (&paths, overwrite),
-        // Each file is refused when it is begun.
-        |_, _| Ok(()),
+        |path, how| {
+            refuse_suffix(path, LISTS)?;
+            refuse_place(path, how)
+        },
         answer,
         |_, _, _| Ok(()),
     )?;

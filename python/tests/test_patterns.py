@@ -177,8 +177,11 @@ DOORS = [
     (lambda: zf.cooccurrence(POINTS, KINDS, edges=[0, 1], max=3), "edges: expected edges alone, got max too"),
     (lambda: zf.cooccurrence(POINTS * 1e200, KINDS), "expected positions whose squared distances are finite"),
     (lambda: zf.correlogram([0.0, 1.0], normalise="hertz"), "normalise: expected count . rate . probability, got 'hertz'"),
-    (lambda: zf.correlogram([0.0, 1.0], ["a", "b"], single=True), "units: expected one unit or a column of units, got single too"),
+    (lambda: zf.correlogram([0.0, 1.0], ["a", "b"], single=True), "units: expected one unit or a column of units, got single=True too"),
     (lambda: zf.variogram(POINTS, POINTS[:, 0], edges=[0, 1], lags=3), "edges: expected edges alone, got lags too"),
+    (lambda: zf.paircount(POINTS, edges=[0, 1], bins=3), "edges: expected edges alone, got bins too"),
+    (lambda: zf.paircount(POINTS, edges=[0, 1], log=True), "edges: expected edges alone, got log too"),
+    (lambda: zf.variogram(POINTS, POINTS[:, 0], tolerance=30.0), "azimuth: expected a direction with its tolerance"),
     (lambda: zf.variogram(POINTS, POINTS[:, 0], fit_weights="equal"), "fit_weights: expected models whose fit has these weights"),
     (lambda: zf.variogram(POINTS, POINTS[:, 0] * 1e200), "expected values whose squared differences have a finite sum"),
 ]
@@ -222,6 +225,29 @@ def test_labels_that_are_numbers_are_those_of_a_file(tmp_path):
         assert found.units == wanted
         assert found == zf.correlogram(table, "unit", max=0.5, bins=3)
     assert zf.correlogram(table, single=True, max=0.5, bins=3) == zf.correlogram(POINTS[:, 0], max=0.5, bins=3)
+
+
+def test_labels_that_are_truth_values_are_the_words_of_a_file(tmp_path):
+    units = RANDOM.random(300) < 0.5
+    pd.DataFrame({"time": POINTS[:, 0], "unit": units}).to_csv(tmp_path / "spikes.csv", index=False)
+    found = zf.correlogram(tmp_path / "spikes.csv", max=0.5, bins=3)
+    assert found.units == ["False", "True"]
+    for labels in (units, units.tolist(), units.astype(object), list(units)):
+        assert zf.correlogram(POINTS[:, 0], labels, max=0.5, bins=3) == found
+    with pytest.raises(zf.ArrayTypeError, match="all text or all numbers, got bool, int"):
+        zf.correlogram(POINTS[:, 0], [True, 2] * 150)
+
+
+def test_a_file_without_units_is_refused_with_the_argument_for_one_unit(tmp_path):
+    pd.DataFrame({"time": POINTS[:, 0]}).to_csv(tmp_path / "spikes.csv", index=False)
+    for times in (tmp_path / "spikes.csv", pd.DataFrame({"time": POINTS[:, 0]})):
+        with pytest.raises(ValueError, match="try: single=True where all spikes are of one unit"):
+            zf.correlogram(times, max=0.5, bins=3)
+        assert zf.correlogram(times, single=True, max=0.5, bins=3).units == ["all"]
+
+
+def test_a_direction_as_it_is_by_default_is_no_error():
+    assert zf.variogram(POINTS, POINTS[:, 0], dip=0, tolerance=22.5) == zf.variogram(POINTS, POINTS[:, 0])
 
 
 def test_answers_write_pages(tmp_path):

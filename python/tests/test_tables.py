@@ -73,6 +73,18 @@ def test_files_are_joined_into_a_file(tmp_path):
     assert "keys" in zf.join(A, B, "x.time < y.time", on="station", explain=True)
 
 
+def test_files_without_a_format_of_rows_are_refused_before_any_work(tmp_path):
+    for suffix in ("html", "svg"):
+        path = tmp_path / f"m.{suffix}"
+        # Neither file is there: reading them would be another error.
+        for call in (lambda p: zf.join("no.csv", "no.csv", on="a", save=p), lambda p: zf.crossmatch("no.csv", "no.csv", save=p)):
+            with pytest.raises(ValueError, match=f"names a format, got '.{suffix}'"):
+                call(path)
+    (tmp_path / "m.csv").write_text("mine")
+    with pytest.raises(ValueError, match="overwrite=True"):
+        zf.join("no.csv", "no.csv", on="a", save=tmp_path / "m.csv")
+
+
 @pytest.mark.parametrize(
     ("how", "says"),
     [

@@ -110,6 +110,13 @@ def _is_missing(label: Any) -> bool:
     return label is None or not (isinstance(same, (bool, np.bool_)) and bool(same))
 
 
+def _kind(label: Any) -> str:
+    """The name of the type of a label."""
+    if isinstance(label, str):
+        return "str"
+    return "bool" if isinstance(label, (bool, np.bool_)) else type(label).__name__
+
+
 def marked(places: np.ndarray, names: list[str], labels: Any, name: str, option: str) -> Any:
     """A table in memory of numbers and of labels in the column ``name``: numbers stay numbers, so that their order and their names
     are those of a file."""
@@ -121,10 +128,11 @@ def marked(places: np.ndarray, names: list[str], labels: Any, name: str, option:
     missing = next((row for row, mark in enumerate(every) if _is_missing(mark) or mark == ""), None)
     if missing is not None:
         raise InputError(f"{option}: expected a label, got none in row {missing} (from 0)\n  try: leave the row out, or give it a label")
-    if all(isinstance(mark, (int, float, np.number, np.bool_)) for mark in every):
+    kinds = sorted({_kind(mark) for mark in every})
+    # Truth values are the words that files have.
+    if "bool" not in kinds and all(isinstance(mark, (int, float, np.number)) for mark in every):
         column = numbers(np.asarray(every), option).astype(np.float64)
         return np.ascontiguousarray(np.column_stack([places, column])), [*names, name], [], []
-    kinds = sorted({"str" if isinstance(mark, str) else type(mark).__name__ for mark in every})
     if len(kinds) > 1:
         raise ArrayTypeError(f"{option}: expected labels that are all text or all numbers, got {', '.join(kinds)}\n  try: [str(one) for one in {option}]")
     if kinds == ["bytes"]:

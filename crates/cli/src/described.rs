@@ -15,7 +15,7 @@ use zipfold::devices::DeviceSelector;
 use zipfold::internals::core::budget::human_bytes;
 use zipfold::internals::core::figures;
 use zipfold::internals::described::{from_json, from_toml};
-use zipfold::internals::destination::{refuse_place, refuse_suffix};
+use zipfold::internals::destination::refuse_place;
 use zipfold::internals::report::{self, Page, Shown, check_name};
 use zipfold::io::OutputOptions;
 use zipfold::{Budget, Error, Message, Options, Result};
@@ -150,7 +150,7 @@ impl JobVerb<'_> {
             .remedy("-o FILE")),
             Some("-") | None => Ok(()),
             Some(path) => {
-                refuse_suffix(path, lists::suffixes(self.name))?;
+                result_files::refuse_name(path, lists::suffixes(self.name))?;
                 refuse_place(path, run.how_written())
             }
         }

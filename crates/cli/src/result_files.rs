@@ -3,8 +3,9 @@
 use crate::args::RunArgs;
 use crate::lists;
 use std::path::Path;
+use zipfold::internals::core::opt::Opt;
 use zipfold::internals::destination::{is_picture, refuse_place, refuse_suffix};
-use zipfold::internals::picture::refuse_png;
+use zipfold::internals::picture::{drawn_to, refuse_png};
 use zipfold::io::OutputOptions;
 use zipfold::problem::FoldSpec;
 use zipfold::{Error, Problem, Result};
@@ -29,8 +30,17 @@ pub(crate) fn refuse_early(path: &str, problem: &Problem, args: &RunArgs) -> Res
     if path == "-" {
         return refuse_binary(verb);
     }
-    refuse_suffix(path, lists::suffixes(verb))?;
+    refuse_name(path, lists::suffixes(verb))?;
     refuse_place(path, args.how_written())
+}
+
+/// Refuses the name of a result that does not end in one of `suffixes`; that of a picture belongs to
+/// another option.
+pub(crate) fn refuse_name(path: &str, suffixes: &[&str]) -> Result<()> {
+    refuse_suffix(path, suffixes).map_err(|e| match is_picture(path) {
+        true => e.remedy(drawn_to(path)),
+        false => e,
+    })
 }
 
 /// Refuses a shard in a file that promises a table.
@@ -78,7 +88,7 @@ pub(crate) fn refuse_picture(path: &str, args: &RunArgs) -> Result<()> {
     if !is_picture(path) {
         return Err(Error::request("pictures are SVG or PNG")
             .at_place(path.to_string())
-            .remedy("a name that ends in .svg"));
+            .remedy(Opt::Plot.like("FILE.svg")));
     }
     refuse_png(path)?;
     refuse_place(path, args.how_written())

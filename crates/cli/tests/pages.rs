@@ -161,3 +161,89 @@ fn a_page_of_a_million_bins_is_small_and_soon_there() {
     // Of an unoptimised build, with a file of a million lines.
     assert!(start.elapsed().as_secs() < 60);
 }
+
+#[test]
+fn a_page_of_rows_says_how_many_it_shows() {
+    let folder = folder();
+    for (at, line) in [
+        "join cells.csv cells.csv --on kind --select x.x,y.y",
+        "crossmatch cells.csv cells.csv --columns x,y,z --radius 2 --find all",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let streamed = page(&folder, line, at);
+        let written = folder.read(&format!("out-{at}.csv"));
+        let lines = written.lines().filter(|line| !line.starts_with('#'));
+        let rows = lines.count() - 1;
+        assert!(rows > 100, "{line}: {rows} rows");
+        let shown = |html: &str| html.matches("<tr><td>").count();
+        let told = |html: &str, which: &str| {
+            let row = format!("<tr><td>rows shown</td><td>{which}</td></tr>");
+            assert!(html.contains(&row), "{line}: no {row}");
+            assert!(html.contains(&format!("<tr><td>rows</td><td>{rows}</td></tr>")));
+            let (_, table) = html.split_once("<h3>first rows</h3>").unwrap_or(("", ""));
+            let (table, _) = table.split_once("</table>").unwrap_or(("", ""));
+            shown(table)
+        };
+        let which = format!("none of {rows}: they went to their file while they were found");
+        assert_eq!(told(&streamed, &which), 0);
+        for (save, some) in [("", 20), (" -o out.npz --force", 100)] {
+            let done = folder.run(&format!("{line}{save} --report some-{at}-{some}.html"));
+            assert_eq!(done.status, Some(0), "{line}: {}", done.err);
+            let html = folder.read(&format!("some-{at}-{some}.html"));
+            assert_eq!(told(&html, &format!("the first {some} of {rows}")), some);
+            assert!(!html.contains("of 200 lines"), "{line}");
+        }
+    }
+    let none = page(&folder, "join cells.csv genes.csv --on kind=name", 9);
+    assert!(none.contains("none: nothing matched"));
+}
+
+#[test]
+fn a_page_of_several_folds_says_which_is_drawn() {
+    let folder = folder();
+    let fold = "[[folds]]\nkind = \"histogram\"\naxes = [{ bins = 3, range = [0.0, 2.0] }]\n";
+    let asked = "schema = 1\nx = { name = \"cells.csv\", columns = [\"x\", \"y\"] }\n";
+    let says = "<tr><td>picture</td><td>of answer 0 alone, the first of 2</td></tr>";
+    for (name, folds) in [("one", 1), ("two", 2)] {
+        folder.put("q.toml", format!("{asked}{}", fold.repeat(folds)));
+        let done = folder.run(&format!("run q.toml --report {name}.html"));
+        assert_eq!(done.status, Some(0), "{}", done.err);
+        let html = folder.read(&format!("{name}.html"));
+        assert!(html.contains("<svg"));
+        assert_eq!(html.contains(says), folds == 2, "{name}");
+    }
+}
+
+#[test]
+fn the_name_of_a_picture_is_refused_with_an_option_that_draws_it() {
+    let folder = folder();
+    for line in [ASKED[0].0, ASKED[9].0] {
+        let drawn = if cfg!(feature = "png") {
+            "p.png"
+        } else {
+            "p.svg"
+        };
+        let refused = |option: &str| {
+            let done = folder.run(&format!("{line} {option} p.png"));
+            assert_eq!(done.status, Some(2), "{line}: {}", done.err);
+            let remedy = format!("try: --plot {drawn}");
+            assert!(done.err.contains(&remedy), "{line}: {}", done.err);
+            assert!(!folder.has("p.png"));
+        };
+        refused("-o");
+        if cfg!(not(feature = "png")) {
+            refused("--plot");
+        }
+        let done = folder.run(&format!("{line} --plot p.svg --force"));
+        assert_eq!(done.status, Some(0), "{line}: {}", done.err);
+    }
+    // Rows by name have no picture, so no option draws one.
+    let done = folder.run(&format!("{} -o p.png", ASKED[10].0));
+    assert!(
+        done.status == Some(2) && !done.err.contains("--plot"),
+        "{}",
+        done.err
+    );
+}

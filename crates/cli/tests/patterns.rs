@@ -102,3 +102,16 @@ fn files_have_every_format_of_a_list() {
         assert!(svg.contains("prefers-color-scheme: dark"), "{verb}");
     }
 }
+
+#[test]
+fn spikes_without_the_column_of_units_are_told_that_they_may_be_of_one_unit() {
+    let folder = cells("units");
+    let done = folder.run("correlogram cells.csv");
+    assert_eq!(done.status, Some(2), "{}", done.err);
+    assert!(done.err.contains("'unit'"), "{}", done.err);
+    let remedy = "try: --single where all spikes are of one unit";
+    assert!(done.err.contains(remedy), "{}", done.err);
+    let named = folder.run("correlogram cells.csv --units unt");
+    assert!(!named.err.contains("--single"), "{}", named.err);
+    folder.run("correlogram cells.csv --single").ok();
+}

@@ -83,6 +83,7 @@ opts! {
     PairSource = "pair source", "A pair by its source in C.";
     Param = "params", "A value of a formula, or an option of a metric.";
     Partials = "partials", "The kinds of atoms that are told apart.";
+    Plot = "plot", "A picture of the answer.";
     Permutations = "permutations", "The number of permutations of samples.";
     Pi = "pi", "The largest distance along the line of sight, and its bins.";
     Pip = "pip", "Columns of realisations.";
@@ -120,6 +121,7 @@ opts! {
     Kind = "join_kind", "What becomes of the matches of a join.";
     Labels = "labels", "The column of the labels of rows.";
     Lags = "lags", "The number of lags of a variogram.";
+    Log = "log", "Whether edges have equal ratios.";
     Max = "max", "The largest distance of pairs.";
     Models = "models", "Models that are fitted to a variogram.";
     Nearest = "nearest", "How many nearest rows are matched.";

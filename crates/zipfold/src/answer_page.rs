@@ -31,12 +31,18 @@ impl Page {
                 numbers.insert(format!("answer {at}"), lines(&columns));
             }
         }
+        // A matrix that went into its file is not held, and not drawn.
+        let pictures: Vec<String> = answer.svg().ok().into_iter().collect();
+        let folds = answer.job.folds.len();
+        if folds > 1 && !pictures.is_empty() {
+            let which = format!("of answer 0 alone, the first of {folds}");
+            numbers.insert("picture".into(), which.into());
+        }
         Ok(Page {
             title: title.into(),
             command: command.into(),
             question: described(&answer.problem)?,
-            // A matrix that went into its file is not held, and not drawn.
-            pictures: answer.svg().ok().into_iter().collect(),
+            pictures,
             numbers: numbers.into(),
             ..Page::default()
         })

@@ -451,7 +451,9 @@ impl CrossMatch {
         let budget = &options.budget;
         let bytes = back.x.rows() as u64 * 8;
         let _back = budget.reserve(bytes, "the nearest rows of y")?;
-        let _lists = reserve_lists(budget, data.x.rows(), 1)?;
+        // Parts of x would have other rows that are nearest to each other.
+        let _lists = reserve_lists(budget, data.x.rows(), 1)
+            .map_err(|e| e.remedy(format!("more {}", Opt::Memory)))?;
         let mut nearest = vec![u64::MAX; back.x.rows()];
         let mut pairs = Matching::new(&one_way, None, &back, options).each(&mut |found| {
             for (j, i) in found.i.iter().zip(&found.j) {

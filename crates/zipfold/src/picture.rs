@@ -16,7 +16,7 @@ mod thinned;
 pub use correlation::{ErrorCurve, correlation_svg, covariance_svg};
 pub use curves::{Bars, CurveStyle, Curves, DrawnCurve, curves_svg};
 pub use degrees::degrees_svg;
-pub use file::{refuse_png, write_picture};
+pub use file::{drawn_to, refuse_png, write_picture};
 pub use network::{marginals_svg, profile_svg};
 pub use panels::{MOST_PANELS, Panel, Series, panels_svg};
 pub use radial::{radial_svg, scattering_svg};

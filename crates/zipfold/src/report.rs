@@ -29,6 +29,14 @@ pub(crate) const LINES: usize = 100;
 const COLUMNS: usize = 16;
 /// Tables of a list of parts of an answer.
 const PARTS: usize = 24;
+/// Letters of a name or of a cell.
+const CELL: usize = 200;
+/// Letters of the value of a fact, such as a warning.
+const FACT: usize = 1000;
+/// What a page says where its numbers end.
+const FULL: &str = "<p>More numbers are in the files of the answer.</p>";
+/// What a page says in the place of a picture that it cannot hold.
+const LARGE: &str = "<p>The picture is larger than a page: it is drawn into a file.</p>";
 
 /// The look of every page, in light and dark surroundings.
 const STYLE: &str = ":root{color-scheme:light dark}\
@@ -131,31 +139,31 @@ impl Page {
     /// The page as HTML, below [`MOST_BYTES`].
     #[must_use]
     pub fn html(&self) -> String {
-        let mut pictures = String::new();
-        for svg in &self.pictures {
-            match pictures.len() + svg.len() + MOST_NUMBERS < MOST_BYTES - 200_000 {
-                true => pictures.push_str(&inline(svg)),
-                false => {
-                    pictures += "<p>The picture is larger than a page: it is drawn into a file.</p>"
-                }
-            }
-        }
-        let mut facts = self.facts.clone();
-        facts.push((
-            "version".into(),
-            format!("zipfold {}", env!("CARGO_PKG_VERSION")),
-        ));
+        let version = format!("zipfold {}", env!("CARGO_PKG_VERSION"));
+        let mut facts = vec![("version".to_string(), version)];
+        facts.splice(0..0, self.facts.iter().cloned());
+        let title = plain(&brief(&self.title, CELL));
         let texts = self.texts.iter().map(|(name, text)| section(name, text));
-        format!(
+        let head = format!(
             "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{title}</title><style>{STYLE}</style></head>\n\
-             <body><h1>{title}</h1>{}{}{pictures}{}{}{}</body></html>\n",
+             <body><h1>{title}</h1>{}{}",
             section("", &self.command),
             section("Question", &self.question),
+        );
+        let tail = format!(
+            "{}{}{}</body></html>\n",
             pairs(&facts),
             PageNumbers::default().written(&self.numbers),
             texts.collect::<String>(),
-            title = plain(&self.title),
-        )
+        );
+        let mut html = head;
+        for svg in &self.pictures {
+            match html.len() + svg.len() + tail.len() < MOST_BYTES - LARGE.len() {
+                true => html.push_str(&inline(svg)),
+                false => html += LARGE,
+            }
+        }
+        html + &tail
     }
     /// Writes the page to `path`.
     ///
@@ -185,7 +193,7 @@ fn inline(svg: &str) -> String {
 fn section(title: &str, text: &str) -> String {
     let heading = match title {
         "" => String::new(),
-        title => format!("<h2>{}</h2>", plain(title)),
+        title => format!("<h2>{}</h2>", plain(&brief(title, CELL))),
     };
     match text.trim_end() {
         "" => String::new(),
@@ -202,16 +210,33 @@ fn shortened(text: &str) -> String {
     }
 }
 
+/// The first letters of a text, with `…` where there are more.
+fn brief(text: &str, letters: usize) -> String {
+    match text.char_indices().nth(letters) {
+        None => text.to_string(),
+        Some((end, _)) => format!("{}…", &text[..end]),
+    }
+}
+
 /// Rows of a name and a value.
 fn pairs(rows: &[(String, String)]) -> String {
     let row = |(name, value): &(String, String)| {
-        format!("<tr><td>{}</td><td>{}</td></tr>", plain(name), plain(value))
+        let (name, value) = (brief(name, CELL), brief(value, FACT));
+        format!(
+            "<tr><td>{}</td><td>{}</td></tr>",
+            plain(&name),
+            plain(&value)
+        )
+    };
+    let more = match rows.len().saturating_sub(LINES) {
+        0 => String::new(),
+        more => format!("<p>{more} more</p>"),
     };
     match rows.is_empty() {
         true => String::new(),
         false => format!(
-            "<table>{}</table>",
-            rows.iter().map(row).collect::<String>()
+            "<table>{}</table>{more}",
+            rows.iter().take(LINES).map(row).collect::<String>()
         ),
     }
 }
@@ -236,9 +261,20 @@ impl PageNumbers {
     fn is_full(&self) -> bool {
         self.out.len() > MOST_NUMBERS
     }
+    /// Whether the numbers end here; says so once.
+    fn ended(&mut self) -> bool {
+        if self.is_full() && !self.out.ends_with(FULL) {
+            self.out += FULL;
+        }
+        self.is_full()
+    }
     /// Scalars, then lists, then parts.
     fn object(&mut self, title: &str, keys: &Map<String, Value>, level: usize) {
-        let _ = write!(self.out, "<h{level}>{}</h{level}>", plain(title));
+        let title = plain(&brief(title, CELL));
+        if self.ended() {
+            return;
+        }
+        let _ = write!(self.out, "<h{level}>{title}</h{level}>");
         let scalar = |(name, value): (&String, &Value)| Some((name.clone(), cell(value)?));
         let facts: Vec<(String, String)> = keys.iter().filter_map(scalar).collect();
         self.out += &pairs(&facts);
@@ -263,6 +299,7 @@ impl PageNumbers {
     fn parts(&mut self, name: &str, parts: &[Value]) {
         for (at, part) in parts.iter().enumerate() {
             if at >= PARTS || self.is_full() {
+                let name = plain(&brief(name, CELL));
                 let _ = write!(self.out, "<p>{name}: {} more</p>", parts.len() - at);
                 return;
             }
@@ -275,19 +312,22 @@ impl PageNumbers {
     }
     /// Lists side by side.
     fn table(&mut self, length: usize, lists: &NamedLists<'_>) {
-        if self.is_full() {
+        if self.ended() {
             return;
         }
         let shown = &lists[..lists.len().min(COLUMNS)];
         let head = shown
             .iter()
-            .map(|(name, _)| format!("<th>{}</th>", plain(name)));
+            .map(|(name, _)| format!("<th>{}</th>", plain(&brief(name, CELL))));
         let _ = write!(
             self.out,
             "<div class=\"numbers\"><table><tr>{}</tr>",
             head.collect::<String>()
         );
-        for at in 0..length.min(LINES) {
+        let mut lines = 0;
+        while lines < length.min(LINES) && !self.is_full() {
+            let at = lines;
+            lines += 1;
             let cells = shown.iter().map(|(_, list)| {
                 let text = list.get(at).and_then(cell).unwrap_or_default();
                 format!("<td>{}</td>", plain(&text))
@@ -302,8 +342,8 @@ impl PageNumbers {
                 lists.len()
             );
         }
-        if length > LINES {
-            let _ = write!(self.out, "<p>the first {LINES} of {length} lines</p>");
+        if length > lines {
+            let _ = write!(self.out, "<p>the first {lines} of {length} lines</p>");
         }
     }
 }
@@ -351,7 +391,7 @@ fn cell(value: &Value) -> Option<String> {
     match value {
         Value::Null => Some("–".into()),
         Value::Bool(value) => Some(if *value { "yes" } else { "no" }.into()),
-        Value::String(text) => Some(text.clone()),
+        Value::String(text) => Some(brief(text, CELL)),
         Value::Number(number) => Some(match (number.is_f64(), number.as_f64()) {
             (true, Some(value)) => short(value),
             _ => number.to_string(),
@@ -419,6 +459,35 @@ mod tests {
         assert!(html.len() < MOST_BYTES);
         assert!(html.contains("the first 100 of 1000000 lines"));
         assert!(html.contains("curves: n23") && html.contains("curves: 976 more"));
+    }
+
+    #[test]
+    fn long_texts_are_cut_and_say_so() {
+        let long = "&".repeat(200_000);
+        let cells: Vec<&str> = vec![&long; 100];
+        let columns: Map<String, Value> = (0..16)
+            .map(|at| (format!("{at}{long}"), cells.clone().into()))
+            .collect();
+        let mut facts: Map<String, Value> =
+            (0..1000).map(|at| (format!("{at}"), 1.into())).collect();
+        facts.insert("first rows".into(), columns.clone().into());
+        facts.insert("other rows".into(), columns.into());
+        let page = Page {
+            title: long.clone(),
+            command: long.clone(),
+            question: long.clone(),
+            facts: vec![(long.clone(), long.clone()); 200],
+            pictures: vec![format!("<svg>{}</svg>", "<g/>".repeat(470_000))],
+            numbers: facts.into(),
+            texts: vec![(long.clone(), long.clone())],
+        };
+        let html = page.html();
+        assert!(html.len() < MOST_BYTES, "{} bytes", html.len());
+        let cell = format!("<td>{}…</td>", "&amp;".repeat(CELL));
+        assert!(html.contains(&cell) && html.contains("of 100 lines"));
+        assert!(html.contains("<p>900 more</p>") && html.contains("<p>101 more</p>"));
+        assert_eq!(html.matches(FULL).count(), 1);
+        assert!(html.contains(LARGE));
     }
 
     #[test]

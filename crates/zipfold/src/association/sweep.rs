@@ -11,7 +11,7 @@ use super::tails::Tails;
 use crate::options::{Options, Progress};
 use crate::pool::within;
 use std::ops::Range;
-use zipfold_core::{Random, Reservation, Result};
+use zipfold_core::{Budget, Random, Reservation, Result};
 
 /// The edges that are kept, and what was seen on the way.
 pub(super) struct Swept {
@@ -237,27 +237,47 @@ pub(super) struct Sweeps<'a> {
 }
 
 /// What permutations counted for the places of strips, for the next sweep.
-#[derive(Default)]
 struct Drawn {
     /// By strip; none where memory did not hold them, and the next sweep draws again.
-    less: Vec<Option<Vec<u32>>>,
-    held: Vec<Reservation>,
+    less: Vec<Option<Counts>>,
+    /// Bytes that counts of further strips may take.
+    left: u64,
+}
+
+/// What permutations counted for a strip, and the memory that it takes until it is used.
+struct Counts {
+    less: Vec<u32>,
+    _held: Reservation,
 }
 
 impl Drawn {
-    /// Takes the counts of a strip, unless they take more than a quarter of what is free.
+    /// No counts yet; those of all strips together take a quarter of what is free now, at most.
+    fn new(budget: &Budget) -> Drawn {
+        Drawn {
+            less: vec![],
+            left: budget.free() / 4,
+        }
+    }
+    /// Memory for the counts of a strip, where there is room for them.
+    fn room(&mut self, bytes: u64, budget: &Budget) -> Option<Reservation> {
+        let left = self.left.checked_sub(bytes)?;
+        let held = budget.reserve(bytes, "counts of permutations").ok()?;
+        self.left = left;
+        Some(held)
+    }
+    /// Takes the counts of a strip, where there is room for them.
     fn add(&mut self, strip: &Strip, options: &Options<'_>) {
-        let bytes = 4 * strip.values.len() as u64;
-        let fits = bytes <= options.budget.free() / 4;
-        let purpose = "counts of permutations";
-        let held = options.budget.reserve(bytes, purpose).ok().filter(|_| fits);
+        let held = self.room(4 * strip.values.len() as u64, &options.budget);
         if held.is_none() && self.less.iter().all(Option::is_some) {
             options
                 .warnings
                 .add("memory does not hold the counts of permutations of all pairs: some are drawn twice");
         }
-        self.less.push(held.is_some().then(|| strip.less()));
-        self.held.extend(held);
+        let counts = |held| Counts {
+            less: strip.less(),
+            _held: held,
+        };
+        self.less.push(held.map(counts));
     }
 }
 
@@ -280,7 +300,7 @@ impl<'a> Sweeps<'a> {
         let bytes = tally.bytes(within(threads, rayon::current_num_threads)?);
         let _held = self.options.budget.reserve(bytes, "counts by evidence")?;
         let drawn = self.measured.is_permuted() && self.measured.height() < self.rows;
-        self.drawn = drawn.then(Drawn::default);
+        self.drawn = drawn.then(|| Drawn::new(&self.options.budget));
         self.each("rate", &mut |strip| {
             tally.add(strip);
             Ok(())
@@ -288,9 +308,9 @@ impl<'a> Sweeps<'a> {
         within(threads, || tally.bound(rate))
     }
     /// A strip: with what an earlier sweep drew for it, or with permutations of its own.
-    fn strip(&mut self, rows: Range<usize>, less: Option<Option<Vec<u32>>>) -> Result<Strip> {
-        if let Some(Some(less)) = less {
-            return self.measured.strip_again(rows, &less);
+    fn strip(&mut self, rows: Range<usize>, less: Option<Option<Counts>>) -> Result<Strip> {
+        if let Some(Some(counts)) = less {
+            return self.measured.strip_again(rows, &counts.less);
         }
         let strip = self.measured.strip(rows)?;
         if let (Some(drawn), None) = (&mut self.drawn, less) {
@@ -332,5 +352,23 @@ impl<'a> Sweeps<'a> {
             self.only = (height >= n).then_some(strip);
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_of_all_strips_take_a_quarter_and_are_given_back() {
+        let budget = Budget::new(4000);
+        let mut drawn = Drawn::new(&budget);
+        let mut held: Vec<_> = (0..4).filter_map(|_| drawn.room(400, &budget)).collect();
+        assert_eq!((held.len(), budget.free()), (2, 3200));
+        // What the second sweep has used is free again.
+        held.pop();
+        assert_eq!(budget.free(), 3600);
+        drop(held);
+        assert_eq!(budget.free(), 4000);
     }
 }

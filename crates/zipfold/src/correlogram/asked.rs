@@ -146,6 +146,13 @@ impl Correlogram {
         let column = || self.units.clone().unwrap_or_else(|| UNIT.to_string());
         (!self.single).then(column)
     }
+    /// The error for a column of units that is not there: nobody asked for the one by default.
+    fn without_units(&self, e: Error) -> Error {
+        match self.units {
+            Some(_) => e,
+            None => e.remedy(format!("{} where all spikes are of one unit", Opt::Single)),
+        }
+    }
     /// The spikes of a table.
     fn spikes(&self, side: &SideTable, options: &Options<'_>) -> Result<Spikes> {
         // Times, codes, the codes as numbers, and the labels that codes are found by.
@@ -155,7 +162,11 @@ impl Correlogram {
         let times = numbers(side, &self.time, Opt::Time)?;
         refuse_odd(&times, "times", &side.name)?;
         let (units, codes) = match self.unit_column() {
-            Some(column) => labelled(side, &column, Opt::Units)?,
+            Some(column) => {
+                side.column(&column, Opt::Units)
+                    .map_err(|e| self.without_units(e))?;
+                labelled(side, &column, Opt::Units)?
+            }
             None => (vec!["all".to_string()], vec![0; side.rows()]),
         };
         if times.len() < 2 {

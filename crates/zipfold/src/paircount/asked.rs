@@ -261,10 +261,15 @@ impl PairCount {
     }
     /// The edges of the first axis.
     pub(super) fn first_edges(&self) -> Result<Vec<f64>> {
-        if self.edges.is_some() && (self.bins.is_some() || self.log) {
-            let what = "expected edges alone, got a number of bins or equal ratios too";
-            let e = Error::request(what).at_place(Opt::Edges);
-            return Err(e.remedy(Opt::Range.like("LO HI")));
+        let other = match (self.bins, self.log) {
+            (Some(_), _) => Some(Opt::Bins),
+            (None, true) => Some(Opt::Log),
+            (None, false) => None,
+        };
+        if let (Some(_), Some(other)) = (&self.edges, other) {
+            let what = format!("expected edges alone, got {other} too");
+            let e = Error::request(what).at_place(Opt::EdgesOfBins);
+            return Err(e.remedy(format!("leave out {other}")));
         }
         let edges = match (&self.edges, self.range) {
             (Some(edges), None) => edges.clone(),
@@ -276,12 +281,12 @@ impl PairCount {
                         "{} with {}, or {}",
                         Opt::Range.like("LO HI"),
                         Opt::Bins,
-                        Opt::Edges
+                        Opt::EdgesOfBins
                     )));
             }
             (Some(_), Some(_)) => {
                 return Err(Error::request("expected edges or a range, got both")
-                    .at_place(Opt::Edges)
+                    .at_place(Opt::EdgesOfBins)
                     .remedy(format!("leave out {}", Opt::Range)));
             }
         };
@@ -290,12 +295,12 @@ impl PairCount {
         if edges.len() < 2 || !ascend || !ends {
             let what = "expected at least two ascending edges from 0 on";
             return Err(Error::request(what)
-                .at_place(Opt::Edges)
+                .at_place(Opt::EdgesOfBins)
                 .remedy(Opt::Range.like("0.1 50")));
         }
         if self.separation == Separation::Theta && edges.last().is_some_and(|e| *e > 180.0) {
             return Err(Error::request("expected angles up to 180 degrees")
-                .at_place(Opt::Edges)
+                .at_place(Opt::EdgesOfBins)
                 .limit("180 degrees")
                 .remedy("angles in degrees"));
         }

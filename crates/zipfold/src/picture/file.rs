@@ -2,9 +2,10 @@
 
 use crate::suffix::is_png;
 use crate::written::write_text;
-use zipfold_core::Result;
 #[cfg(not(feature = "png"))]
-use zipfold_core::{Error, Opt};
+use zipfold_core::Error;
+use zipfold_core::Opt;
+use zipfold_core::Result;
 use zipfold_io::OutputOptions;
 
 /// Writes the text of an SVG file to `path`, as PNG where its name says so.
@@ -30,11 +31,25 @@ pub fn refuse_png(path: &str) -> Result<()> {
     }
 }
 
+/// The option that draws a picture to `path`, or next to it as SVG where this build makes no PNG.
+///
+/// ```
+/// use zipfold::internals::picture::drawn_to;
+/// assert!(drawn_to("a.svg").contains("a.svg"));
+/// ```
+#[must_use]
+pub fn drawn_to(path: &str) -> String {
+    Opt::Plot.to(match path.strip_suffix(".png") {
+        Some(stem) if cfg!(not(feature = "png")) => format!("{stem}.svg"),
+        Some(_) | None => path.to_string(),
+    })
+}
+
 #[cfg(not(feature = "png"))]
 fn check_png(path: &str) -> Result<()> {
-    let e = Error::request("expected a picture as SVG, got the name of a PNG file");
-    let e = e.at_place(path.to_string());
-    Err(e.remedy(Opt::Output.like("FILE.svg, or a build with the feature png")))
+    let what = "expected a picture as SVG, got the name of a PNG file, which builds with the feature png write";
+    let e = Error::request(what).at_place(path.to_string());
+    Err(e.remedy(drawn_to(path)))
 }
 
 #[cfg(not(feature = "png"))]
@@ -44,3 +59,21 @@ fn write_png(path: &str, _: &str, _: OutputOptions) -> Result<()> {
 
 #[cfg(feature = "png")]
 use super::png::{check_png, write_png};
+
+#[cfg(all(test, not(feature = "png")))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_png_is_refused_with_a_name_that_can_be_drawn() {
+        assert!(refuse_png("a/p.svg").is_ok());
+        let e = refuse_png("a/p.png").unwrap_err();
+        let told = e.told(|opt, given| format!("<{} {given:?}>", opt.key()));
+        assert!(
+            told.starts_with("a/p.png: expected a picture as SVG"),
+            "{told}"
+        );
+        assert!(told.contains("try: <plot Value(\"a/p.svg\")>"), "{told}");
+        assert!(drawn_to("a/p.svg").contains("a/p.svg"));
+    }
+}

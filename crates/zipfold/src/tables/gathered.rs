@@ -265,14 +265,26 @@ impl JoinedRows {
 
 #[cfg(feature = "plot")]
 impl JoinedRows {
-    /// The answer with its first rows.
+    /// The answer with as many of its first rows as there are in memory and as a page shows, and with
+    /// words that say how many these are.
     fn table_json(&self) -> serde_json::Value {
-        const SHOWN: usize = 200;
+        let held = self.columns.first().map_or(0, |c| c.cells.len());
+        let shown = held.min(crate::report::LINES);
         let mut value = self.json();
+        value["rows shown"] = match (shown, self.rows) {
+            (_, 0) => "none: nothing matched".into(),
+            (0, all) => {
+                format!("none of {all}: they went to their file while they were found").into()
+            }
+            (some, all) if some as u64 == all => "all".into(),
+            (some, all) => format!("the first {some} of {all}").into(),
+        };
+        if shown == 0 {
+            return value;
+        }
         let mut columns = serde_json::Map::new();
         for column in &self.columns {
-            let rows = column.cells.len().min(SHOWN);
-            let cells = (0..rows).map(|row| {
+            let cells = (0..shown).map(|row| {
                 let mut text = String::new();
                 column.cells.show(row, &mut text);
                 serde_json::Value::from(text)

@@ -210,8 +210,9 @@ impl Variogram {
             let e = Error::request(what).at_place(Opt::Bandwidth);
             return Err(e.remedy(format!("leave out {}", Opt::Bandwidth)));
         }
-        let aimless = self.bandwidth.is_some() || self.dip.is_some() || self.tolerance.is_some();
-        if aimless && self.azimuth.is_empty() {
+        // What is as it is without a direction is no error.
+        let aimed = self.dip() != 0.0 || self.tolerance() != USUAL_TOLERANCE;
+        if (aimed || self.bandwidth.is_some()) && self.azimuth.is_empty() {
             let what = "expected a direction with its tolerance, bandwidth or dip, got none";
             let e = Error::request(what).at_place(Opt::Azimuth);
             return Err(e.remedy(Opt::Azimuth.to(45)));
