@@ -146,7 +146,7 @@ impl Correlogram {
         let column = || self.units.clone().unwrap_or_else(|| UNIT.to_string());
         (!self.single).then(column)
     }
-    /// The error for a column of units that is not there: nobody asked for the one by default.
+    /// The error for a column of units that is not there: nobody named the one by default.
     fn without_units(&self, e: Error) -> Error {
         match self.units {
             Some(_) => e,
