@@ -150,7 +150,11 @@ impl Correlogram {
     fn without_units(&self, e: Error) -> Error {
         match self.units {
             Some(_) => e,
-            None => e.remedy(format!("{} where all spikes are of one unit", Opt::Single)),
+            None => e.remedy(format!(
+                "{} where all spikes are of one unit, or {}",
+                Opt::Single,
+                Opt::Units.like("COLUMN")
+            )),
         }
     }
     /// The spikes of a table.
