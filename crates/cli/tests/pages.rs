@@ -167,7 +167,7 @@ fn a_page_of_rows_says_how_many_it_shows() {
     let folder = folder();
     for (at, line) in [
         "join cells.csv cells.csv --on kind --select x.x,y.y",
-        "crossmatch cells.csv cells.csv --columns x,y,z --radius 2 --find all",
+        "crossmatch cells.csv cells.csv --columns x,y,z --radius 2 --find all --select x.x,y.y,separation",
     ]
     .into_iter()
     .enumerate()

@@ -146,11 +146,15 @@ impl Correlogram {
         let column = || self.units.clone().unwrap_or_else(|| UNIT.to_string());
         (!self.single).then(column)
     }
-    /// The error for a column of units that is not there: nobody asked for the one by default.
+    /// The error for a column of units that is not there: nobody named the one by default.
     fn without_units(&self, e: Error) -> Error {
         match self.units {
             Some(_) => e,
-            None => e.remedy(format!("{} where all spikes are of one unit", Opt::Single)),
+            None => e.remedy(format!(
+                "{} where all spikes are of one unit, or {}",
+                Opt::Single,
+                Opt::Units.like("COLUMN")
+            )),
         }
     }
     /// The spikes of a table.

@@ -210,7 +210,7 @@ impl Variogram {
             let e = Error::request(what).at_place(Opt::Bandwidth);
             return Err(e.remedy(format!("leave out {}", Opt::Bandwidth)));
         }
-        // What is as it is without a direction is no error.
+        // Values that are the default mean the same without a direction.
         let aimed = self.dip() != 0.0 || self.tolerance() != USUAL_TOLERANCE;
         if (aimed || self.bandwidth.is_some()) && self.azimuth.is_empty() {
             let what = "expected a direction with its tolerance, bandwidth or dip, got none";
