@@ -86,7 +86,7 @@ fn refuse_binary(verb: &str) -> Result<()> {
 /// Refuses a picture that could not be drawn, before any work.
 pub(crate) fn refuse_picture(path: &str, args: &RunArgs) -> Result<()> {
     if !is_picture(path) {
-        return Err(Error::request("pictures are SVG or PNG")
+        return Err(Error::request("pictures are SVG")
             .at_place(path.to_string())
             .remedy(Opt::Plot.like("FILE.svg")));
     }

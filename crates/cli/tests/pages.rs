@@ -220,22 +220,15 @@ fn a_page_of_several_folds_says_which_is_drawn() {
 fn the_name_of_a_picture_is_refused_with_an_option_that_draws_it() {
     let folder = folder();
     for line in [ASKED[0].0, ASKED[9].0] {
-        let drawn = if cfg!(feature = "png") {
-            "p.png"
-        } else {
-            "p.svg"
-        };
         let refused = |option: &str| {
             let done = folder.run(&format!("{line} {option} p.png"));
             assert_eq!(done.status, Some(2), "{line}: {}", done.err);
-            let remedy = format!("try: --plot {drawn}");
-            assert!(done.err.contains(&remedy), "{line}: {}", done.err);
+            let remedy = "try: --plot p.svg";
+            assert!(done.err.contains(remedy), "{line}: {}", done.err);
             assert!(!folder.has("p.png"));
         };
         refused("-o");
-        if cfg!(not(feature = "png")) {
-            refused("--plot");
-        }
+        refused("--plot");
         let done = folder.run(&format!("{line} --plot p.svg --force"));
         assert_eq!(done.status, Some(0), "{line}: {}", done.err);
     }

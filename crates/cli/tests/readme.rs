@@ -308,6 +308,7 @@ fn numbers(folder: &Path, command: &str, out: &str) {
         "departures.csv" => departures(&data("flights.csv"), &rows(&file("departures.csv"))),
         "silhouettes.csv" => silhouettes(&data("wine.csv"), &rows(&file("silhouettes.csv"))),
         "altitudes.csv" => altitudes(&data("airports.csv"), &rows(&file("altitudes.csv"))),
+        "by-hours.csv" => by_hours(&data("weather.csv"), &rows(&file("by-hours.csv"))),
         "late-by.csv" => late_by_airport(&data("flights.csv"), &rows(&file("late-by.csv"))),
         "variogram.csv" => variogram(&data("airports.csv"), &rows(&file("variogram.csv"))),
         "radial.csv" => radial(&folder.join("data/water.xyz"), &file("radial.csv")),
@@ -702,6 +703,28 @@ fn water(from: &Path, path: &Path) {
             .sqrt()
     };
     histogram(path, &triangle(&atoms, f), false);
+}
+
+/// Half of the squared difference of temperatures, by hours apart, of reports of one origin up to 24
+/// rows apart.
+fn by_hours(weather: &[Vec<f64>], got: &[Vec<f64>]) {
+    let mut bins = vec![(0.0, 0.0); 24];
+    for (i, x) in weather.iter().enumerate() {
+        for y in weather.iter().skip(i + 1).take(24) {
+            let hours = (x[0] - y[0]).abs();
+            if x[1] == y[1] && hours <= 24.0 {
+                let bin = &mut bins[(hours as usize).min(23)];
+                *bin = (bin.0 + 1.0, bin.1 + (x[2] - y[2]).powi(2) / 2.0);
+            }
+        }
+    }
+    assert_eq!(got.len(), bins.len());
+    for (row, (count, sum)) in got.iter().zip(bins) {
+        assert_eq!(row[2], count, "pairs from {} hours on", row[0]);
+        if count > 0.0 {
+            near(row[3], sum / count, "gamma");
+        }
+    }
 }
 
 /// A column for each airport: how many departures from there were late within half an hour.

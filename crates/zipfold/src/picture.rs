@@ -8,8 +8,6 @@ mod file;
 mod network;
 mod page;
 mod panels;
-#[cfg(feature = "png")]
-mod png;
 mod radial;
 mod thinned;
 

@@ -300,7 +300,7 @@ impl Answer<'_> {
     pub fn svg(&self) -> Result<String> {
         crate::picture::svg(&self.job, &self.outcome)
     }
-    /// Writes the result to `path`: the picture of the first fold where that ends with `.svg` or `.png`, a page
+    /// Writes the result to `path`: the picture of the first fold where that ends with `.svg`, a page
     /// about the answer where it ends with `.html`, the columns of all otherwise. Returns the names of the files.
     ///
     /// # Errors

@@ -1,37 +1,34 @@
-//! Pictures in files: SVG, and PNG where the build has the feature `png`.
+//! Pictures in files, as SVG. The name of a PNG file is refused with the name to draw to.
 
 use crate::suffix::is_png;
 use crate::written::write_text;
-#[cfg(not(feature = "png"))]
 use zipfold_core::Error;
 use zipfold_core::Opt;
 use zipfold_core::Result;
 use zipfold_io::OutputOptions;
 
-/// Writes the text of an SVG file to `path`, as PNG where its name says so.
+/// Writes the text of an SVG file to `path`.
 ///
 /// # Errors
-/// `Request` for a PNG without the feature, and for an output that exists; `Input` where there is no
-/// font; those of the file system.
+/// `Request` for the name of a PNG file, and for an output that exists; those of the file system.
 pub fn write_picture(path: &str, svg: &str, how: OutputOptions) -> Result<()> {
-    match is_png(path) {
-        true => write_png(path, svg, how),
-        false => write_text(path, svg, how),
-    }
+    refuse_png(path)?;
+    write_text(path, svg, how)
 }
 
-/// Refuses, before any work, a PNG that this build does not make.
+/// Refuses, before any work, the name of a PNG file.
 ///
 /// # Errors
-/// `Request`, or `Input` where there is no font.
+/// `Request`, with the SVG to draw instead.
 pub fn refuse_png(path: &str) -> Result<()> {
-    match is_png(path) {
-        true => check_png(path),
-        false => Ok(()),
+    if !is_png(path) {
+        return Ok(());
     }
+    let e = Error::request("expected a picture as SVG, got the name of a PNG file");
+    Err(e.at_place(path.to_string()).remedy(drawn_to(path)))
 }
 
-/// The option that draws a picture to `path`, or next to it as SVG where this build makes no PNG.
+/// The option that draws a picture to `path`, or next to it as SVG.
 ///
 /// ```
 /// use zipfold::internals::picture::drawn_to;
@@ -40,27 +37,12 @@ pub fn refuse_png(path: &str) -> Result<()> {
 #[must_use]
 pub fn drawn_to(path: &str) -> String {
     Opt::Plot.to(match path.strip_suffix(".png") {
-        Some(stem) if cfg!(not(feature = "png")) => format!("{stem}.svg"),
-        Some(_) | None => path.to_string(),
+        Some(stem) => format!("{stem}.svg"),
+        None => path.to_string(),
     })
 }
 
-#[cfg(not(feature = "png"))]
-fn check_png(path: &str) -> Result<()> {
-    let what = "expected a picture as SVG, got the name of a PNG file, which builds with the feature png write";
-    let e = Error::request(what).at_place(path.to_string());
-    Err(e.remedy(drawn_to(path)))
-}
-
-#[cfg(not(feature = "png"))]
-fn write_png(path: &str, _: &str, _: OutputOptions) -> Result<()> {
-    check_png(path)
-}
-
-#[cfg(feature = "png")]
-use super::png::{check_png, write_png};
-
-#[cfg(all(test, not(feature = "png")))]
+#[cfg(test)]
 mod tests {
     use super::*;
 
