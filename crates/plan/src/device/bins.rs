@@ -417,6 +417,17 @@ mod tests {
         }
     }
 
+    /// The cells that `bench/records/h100/2026-11-26-filters.md` names.
+    #[test]
+    fn edges_of_the_record_have_its_cells() {
+        let cells = |bins: u32| {
+            let edge = |at: u32| 1.7320508 * (f64::from(at) / f64::from(bins)).powf(1.3);
+            let found = Cells::of_axis(&axis((0..=bins).map(edge).collect()));
+            found.map(|(_, cells)| cells.count)
+        };
+        assert_eq!([cells(40), cells(300)], [Some(165), Some(1928)]);
+    }
+
     #[test]
     fn edges_that_are_too_close_have_no_cells() {
         let decides = |edges: &[&[f64]]| {

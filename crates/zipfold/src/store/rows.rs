@@ -95,17 +95,19 @@ pub(super) fn row_bytes(data: &Data) -> [u64; 2] {
     })
 }
 
+/// The files that hold these places of a side.
+fn files_of(squares: &Squares, side: usize, places: &Range<usize>) -> Range<usize> {
+    let size = squares.sizes[side];
+    places.start / size..places.end.div_ceil(size)
+}
+
 /// Bytes of the files that `band` reads, with rows as long as `row` says.
 pub(super) fn band_bytes(squares: &Squares, band: &SquareBand, row: [u64; 2]) -> u64 {
-    let files = |side: usize, places: &Range<usize>| {
-        let size = squares.sizes[side];
-        places.start / size..places.end.div_ceil(size)
-    };
-    let x = files(0, &band.rows).len() * squares.sizes[0];
+    let x = files_of(squares, 0, &band.rows).len() * squares.sizes[0];
     // Ranges ascend, so a file that two of them touch is counted once.
     let (mut y, mut next) = (0, 0);
     for places in &band.cols {
-        let of_range = files(1, places);
+        let of_range = files_of(squares, 1, places);
         y += of_range.end.saturating_sub(of_range.start.max(next)) * squares.sizes[1];
         next = of_range.end;
     }
@@ -230,15 +232,15 @@ type FoundRow = (u32, u32, u32);
 
 /// What a worker reads rows with.
 pub(super) struct Reader<'a> {
-    pub files: &'a dyn Files,
-    pub problem: &'a Problem,
-    pub squares: &'a Squares,
-    pub space: Space,
-    pub identity: Identity,
+    files: &'a dyn Files,
+    problem: &'a Problem,
+    squares: &'a Squares,
+    space: Space,
+    identity: Identity,
     /// The question about all rows, where whole tables are needed.
-    pub whole: Option<&'a Job>,
-    pub budget: &'a Budget,
-    pub stop: &'a dyn Fn() -> bool,
+    whole: Option<&'a Job>,
+    budget: &'a Budget,
+    stop: &'a dyn Fn() -> bool,
     /// The files of the last band, by side and number.
     at_hand: BTreeMap<(usize, usize), Known>,
 }
@@ -266,19 +268,14 @@ impl<'a> Reader<'a> {
     fn second(&self) -> usize {
         usize::from(!self.space.is_self())
     }
-    /// The files that hold these places of a side.
-    fn files_of(&self, side: usize, places: &Range<usize>) -> Range<usize> {
-        let size = self.squares.sizes[side];
-        places.start / size..places.end.div_ceil(size)
-    }
     /// Reads the files of `band` that are not at hand, and lets go of the others.
     fn take(&mut self, band: &SquareBand) -> Result<()> {
         let second = self.second();
-        let x = self.files_of(0, &band.rows).map(|file| (0, file));
+        let x = files_of(self.squares, 0, &band.rows).map(|file| (0, file));
         let y = band
             .cols
             .iter()
-            .flat_map(|places| self.files_of(second, places));
+            .flat_map(|places| files_of(self.squares, second, places));
         let wanted: Vec<(usize, usize)> = x.chain(y.map(|file| (second, file))).collect();
         self.at_hand.retain(|file, _| wanted.contains(file));
         for (side, file) in wanted {
@@ -303,7 +300,8 @@ impl<'a> Reader<'a> {
         }
         Ok(())
     }
-    /// The rows at some places of a side, ascending. Files are numbered as in [`Reader::tables`].
+    /// The rows at some places of a side, ascending, with the number of their file among those of
+    /// the side at hand.
     fn found(&self, side: usize, all: &mut dyn Iterator<Item = &Range<usize>>) -> Vec<FoundRow> {
         let size = self.squares.sizes[side];
         let numbers: BTreeMap<usize, u32> = self
@@ -401,7 +399,7 @@ impl<'a> Reader<'a> {
         let weights = (0..folds).map(|fold| {
             let of_fold = held
                 .iter()
-                .filter_map(|(_, weights)| weights[fold].as_ref());
+                .filter_map(|(_, weights)| weights.get(fold)?.as_ref());
             let of_fold: Vec<&Table> = of_fold.collect();
             let gathered = (!of_fold.is_empty()).then(|| Table::gathered(&of_fold, places.clone()));
             gathered.transpose()
