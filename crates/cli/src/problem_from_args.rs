@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use zipfold::Overrides;
 use zipfold::Problem;
 use zipfold::internals::core::budget::parse_bytes;
+use zipfold::internals::core::conditions::{self, Condition};
 use zipfold::internals::core::fold::{BinStatistic, BinValueSpec};
 use zipfold::io::{ReadOptions, read_table};
 use zipfold::problem::Param;
@@ -358,8 +359,9 @@ pub(crate) fn join(args: &Join, budget: &Budget) -> Result<Problem> {
         kind,
     };
     // Conditions that tell rows apart go with no half of the pairs.
-    let within = args.pair.within.iter().flat_map(|text| text.split(" and "));
-    let earlier = within.into_iter().any(|one| one.trim() == "earlier");
+    let within = args.pair.within.as_deref().map(conditions::read);
+    let within = within.transpose()?.unwrap_or_default();
+    let earlier = within.contains(&Condition::Earlier);
     let half = args.of_self && kind == JoinKind::Inner && !args.pair.ordered && !earlier;
     let domain = half.then_some(Domain::Triangle);
     problem(&args.pair, domain, fold, budget)

@@ -93,7 +93,7 @@ pub fn refuse(path: &str, folds: &[FoldSpec], options: OutputOptions) -> Result<
     refuse_place(path, options)
 }
 
-/// Refuses, before any work, a PNG that this build does not make.
+/// Refuses, before any work, the name of a PNG.
 ///
 /// # Errors
 /// Those of `picture::refuse_png`.

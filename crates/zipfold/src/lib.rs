@@ -59,6 +59,8 @@ mod run;
 mod saved;
 mod sharding;
 mod shared_slices;
+#[cfg(feature = "plot")]
+mod shown_answers;
 mod silhouette;
 mod slices;
 pub(crate) mod store;

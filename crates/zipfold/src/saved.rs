@@ -22,7 +22,7 @@ pub(crate) fn whole(options: &Options<'_>, remedy: impl Into<String>) -> Result<
     }
 }
 
-/// Refuses, before any work, a file that could not hold the answer of a job: a picture for `.svg` and `.png`,
+/// Refuses, before any work, a file that could not hold the answer of a job: a picture for `.svg`,
 /// a page for `.html`, columns for other suffixes.
 ///
 /// # Errors
@@ -48,7 +48,7 @@ pub(crate) fn write(
     write_columns(path, &columns, notes, options)
 }
 
-/// Writes the picture to a `path` that ends with `.svg` or `.png`, the columns to any other.
+/// Writes the picture to a `path` that ends with `.svg`, the columns to any other.
 ///
 /// # Errors
 /// Those of `svg` and of `columns`.

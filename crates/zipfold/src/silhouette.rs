@@ -390,13 +390,3 @@ impl Silhouettes {
         })
     }
 }
-
-#[cfg(feature = "plot")]
-impl crate::report::Shown for Silhouettes {
-    fn numbers(&self) -> serde_json::Value {
-        self.json()
-    }
-    fn picture(&self) -> Result<Option<String>> {
-        self.svg().map(Some)
-    }
-}

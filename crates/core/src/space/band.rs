@@ -2,11 +2,11 @@
 //! range of columns each, and neither end of the range goes back from one row to the next.
 //!
 //! ```text
-//! |i − j| ≤ 1        |t_i − t_j| ≤ w        j < i           listed pairs, by row
-//! ■ ■                ■ ■ ■                                  ■ ■
-//! ■ ■ ■              ■ ■ ■                  ■                   ■ ■ ■
+//! |i − j| ≤ 1        |t_i − t_j| ≤ w        j < i
+//! ■ ■                ■ ■ ■
+//! ■ ■ ■              ■ ■ ■                  ■
 //!   ■ ■ ■            ■ ■ ■                  ■ ■
-//!     ■ ■                  ■                ■ ■ ■                     ■
+//!     ■ ■                  ■                ■ ■ ■
 //! ```
 //!
 //! Because the ends never go back, the first and the last row of a block say which of its columns

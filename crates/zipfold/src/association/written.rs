@@ -236,13 +236,3 @@ fn escaped(text: &str) -> String {
     }
     out
 }
-
-#[cfg(feature = "plot")]
-impl crate::report::Shown for AssociationNetwork {
-    fn numbers(&self) -> serde_json::Value {
-        self.json()
-    }
-    fn picture(&self) -> Result<Option<String>> {
-        self.svg().map(Some)
-    }
-}

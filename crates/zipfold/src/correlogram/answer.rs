@@ -249,13 +249,3 @@ impl Correlograms {
         })
     }
 }
-
-#[cfg(feature = "plot")]
-impl crate::report::Shown for Correlograms {
-    fn numbers(&self) -> serde_json::Value {
-        self.json()
-    }
-    fn picture(&self) -> Result<Option<String>> {
-        self.svg().map(Some)
-    }
-}

@@ -462,13 +462,3 @@ fn no_regions() -> Error {
         .at_place(Opt::Regions)
         .remedy(Opt::Regions.to(100))
 }
-
-#[cfg(feature = "plot")]
-impl crate::report::Shown for PairCounts {
-    fn numbers(&self) -> serde_json::Value {
-        self.json()
-    }
-    fn picture(&self) -> Result<Option<String>> {
-        self.svg().map(Some)
-    }
-}

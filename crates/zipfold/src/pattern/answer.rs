@@ -283,13 +283,3 @@ impl RipleyAnswer {
         })
     }
 }
-
-#[cfg(feature = "plot")]
-impl crate::report::Shown for RipleyAnswer {
-    fn numbers(&self) -> serde_json::Value {
-        self.json()
-    }
-    fn picture(&self) -> Result<Option<String>> {
-        self.svg().map(Some)
-    }
-}

@@ -352,13 +352,3 @@ impl Occurrences {
         })
     }
 }
-
-#[cfg(feature = "plot")]
-impl crate::report::Shown for Occurrences {
-    fn numbers(&self) -> serde_json::Value {
-        self.json()
-    }
-    fn picture(&self) -> Result<Option<String>> {
-        self.svg().map(Some)
-    }
-}

@@ -398,13 +398,3 @@ impl Variograms {
         })
     }
 }
-
-#[cfg(feature = "plot")]
-impl crate::report::Shown for Variograms {
-    fn numbers(&self) -> serde_json::Value {
-        self.json()
-    }
-    fn picture(&self) -> Result<Option<String>> {
-        self.svg().map(Some)
-    }
-}
