@@ -25,6 +25,7 @@ use crate::keys::{NONE, RowKeys};
 use crate::opt::Opt;
 use crate::pair::Side;
 use crate::space::{Band, Domain, Space, Window};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// The most parts of a question: each takes some microseconds and some hundred bytes.
@@ -65,6 +66,13 @@ impl RowSet {
         rows.extend_from_slice(&order[self.without.end..self.all.end]);
         rows.sort_unstable();
         rows
+    }
+}
+
+impl RowSet {
+    /// Returns the range that the rows are, where none is left out inside it.
+    fn range(&self) -> Option<Range<usize>> {
+        self.without.is_empty().then(|| self.all.clone())
     }
 }
 
@@ -212,10 +220,88 @@ impl KeyParts {
                 .ok_or_else(|| Error::request("too many pairs").limit("2^64 pairs"))
         })
     }
+    /// Returns the rows of both sides with room between those of different parts, so that the ones of
+    /// each part begin at a multiple of `step`. `is_self` says that both sides are one table, whose
+    /// rows get one place. `None` where the rows of a part are not one range of sorted rows, or a
+    /// window leaves some of their pairs out.
+    pub fn spread(&self, step: usize, is_self: bool) -> Option<Spread> {
+        if !self.window.is_open() {
+            return None;
+        }
+        let sides = |part: &Part| [part.rows.range(), part.cols.range()];
+        let ranges: Vec<[Option<Range<usize>>; 2]> = self.list.iter().map(sides).collect();
+        let of_side = |side: usize| ranges.iter().map(move |of_part| of_part[side].clone());
+        let [x, y] = if is_self {
+            let both = Places::new(of_side(0).chain(of_side(1)), &self.orders[0], step)?;
+            [both.clone(), both]
+        } else {
+            [
+                Places::new(of_side(0), &self.orders[0], step)?,
+                Places::new(of_side(1), &self.orders[1], step)?,
+            ]
+        };
+        let place = |of_part: &[Option<Range<usize>>; 2]| {
+            let [rows, cols] = of_part.each_ref().map(Option::as_ref);
+            Some([x.place(rows?)?, y.place(cols?)?])
+        };
+        let starts = ranges.iter().map(place).collect::<Option<_>>()?;
+        Some(Spread {
+            rows: [x.rows, y.rows],
+            starts,
+        })
+    }
     /// Returns the part with the most pairs; plans are made for it.
     pub fn largest(&self) -> Option<usize> {
         let pairs = |part: &Part| part.space(None).size().unwrap_or(u64::MAX);
         (0..self.list.len()).max_by_key(|at| (pairs(&self.list[*at]), usize::MAX - at))
+    }
+}
+
+/// The rows of a question, those of each part together, from a multiple of a step on. Rows between
+/// repeat the last one before them.
+#[derive(Clone, Debug)]
+pub struct Spread {
+    /// Which row of x, and of y, each is.
+    pub rows: [Vec<u32>; 2],
+    /// By part: where its rows of x and of y begin.
+    pub starts: Vec<[usize; 2]>,
+}
+
+/// Ranges of sorted rows, each from a multiple of a step on.
+#[derive(Clone)]
+struct Places {
+    /// Where the rows of a range begin, by the place of its first sorted row and by its length.
+    starts: BTreeMap<(usize, usize), usize>,
+    rows: Vec<u32>,
+}
+
+impl Places {
+    /// Returns the places of these ranges of `order`; `None` if one is missing, or two overlap.
+    fn new(
+        ranges: impl Iterator<Item = Option<Range<usize>>>,
+        order: &[u32],
+        step: usize,
+    ) -> Option<Places> {
+        let mut starts = BTreeMap::new();
+        for range in ranges {
+            let range = range?;
+            starts.insert((range.start, range.len()), 0);
+        }
+        let (mut rows, mut end): (Vec<u32>, usize) = (vec![], 0);
+        for ((first, length), start) in &mut starts {
+            if *first < end {
+                return None;
+            }
+            end = first + length;
+            let last = rows.last().copied().unwrap_or(0);
+            rows.resize(rows.len().next_multiple_of(step), last);
+            *start = rows.len();
+            rows.extend_from_slice(&order[*first..end]);
+        }
+        Some(Places { starts, rows })
+    }
+    fn place(&self, range: &Range<usize>) -> Option<usize> {
+        self.starts.get(&(range.start, range.len())).copied()
     }
 }
 

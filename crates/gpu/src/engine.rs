@@ -16,6 +16,7 @@
 
 use crate::dense::{self, Dense};
 use crate::emit::values;
+use crate::groups::Groups;
 use crate::host_fold::Host;
 use crate::open::OpenSweep;
 use crate::pack::{Halves, Layout};
@@ -23,6 +24,7 @@ use crate::points::{self, Points};
 use crate::rectangle::{Number, Rectangle};
 use crate::rows::{JobRows, Kinds, Loaded, Rows};
 use crate::runtime::{Arg, Device, Grid, Kernel};
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 use zipfold_core::fold::BLOCK;
@@ -37,13 +39,16 @@ use zipfold_plan::{Plan, Tile};
 
 /// A job loaded on a device.
 pub struct Engine<'j> {
-    job: &'j Job,
+    /// The question that is swept: about all pairs, where groups are asked for.
+    job: Cow<'j, Job>,
     device: Device,
     precision: Precision,
     rows: Rows<'j>,
     family: Family<'j>,
     /// The rows in an order of their own, and those of a group, where bounds leave out pairs.
     sorted: Option<(Arc<LazyPairs<'j>>, usize)>,
+    /// What is asked, where that is about groups.
+    groups: Option<Groups<'j>>,
     /// One user at a time: kernels share memory for their results.
     turn: Mutex<()>,
 }
@@ -60,17 +65,20 @@ enum Family<'j> {
 impl<'j> Family<'j> {
     /// Compiles the kernels of `work`.
     fn compile(
-        job: &'j Job,
+        job: &Cow<'j, Job>,
         work: &DeviceWork,
         (precision, rows): (Precision, Residency),
         device: &Device,
     ) -> Result<Self> {
         Ok(match work {
             DeviceWork::Matrix(work) => {
+                let Cow::Borrowed(job) = job else {
+                    return Err(Error::internal("a matrix by groups"));
+                };
                 Family::Dense(Box::new(Dense::load(job, work, precision, rows, device)?))
             }
             DeviceWork::Sweeps(folds) => {
-                let parts = device::parts(job).into_iter().zip(folds);
+                let parts = by_fold(job).into_iter().zip(folds);
                 let load = |(part, sweeps)| Points::load(part, sweeps, rows, device);
                 Family::Points(parts.map(load).collect::<Result<_>>()?)
             }
@@ -90,6 +98,17 @@ impl<'j> Family<'j> {
                 .map(|r| low.formula.width(r, low.dim))
                 .sum(),
         ))
+    }
+}
+
+/// Jobs of one fold each, of which `job` consists.
+fn by_fold<'j>(job: &Cow<'j, Job>) -> Vec<Cow<'j, Job>> {
+    match job {
+        Cow::Borrowed(job) => device::parts(job),
+        Cow::Owned(job) => {
+            let own = |part: Cow<'_, Job>| Cow::Owned(part.into_owned());
+            device::parts(job).into_iter().map(own).collect()
+        }
     }
 }
 
@@ -127,6 +146,7 @@ impl<'j> Engine<'j> {
                 "sorted rows and a plan without pruning, or neither",
             ));
         }
+        let (groups, job) = Groups::new(job)?;
         let folds = matches!(work, DeviceWork::Sweeps(_));
         // Filters decide in single precision what they can, in double precision the rest.
         let precision = if folds {
@@ -136,12 +156,12 @@ impl<'j> Engine<'j> {
         };
         check_double(&device.facts, precision)?;
         let kinds = kinds(work, precision);
-        let block = Blocks::new(job, plan).map(|blocks| blocks.window(at));
-        let of = JobRows::new(job, sorted.clone());
+        let block = Blocks::new(&job, plan).map(|blocks| blocks.window(at));
+        let of = JobRows::new(job.clone(), sorted.clone());
         // Kernels are compiled by one thread while the others sort and pack the rows.
         let (held, family) = rayon::join(
             || Rows::load(of.clone(), (*rows, block), &device, kinds),
-            || Family::compile(job, work, (precision, *rows), &device),
+            || Family::compile(&job, work, (precision, *rows), &device),
         );
         let (held, mut family) = (held?, family?);
         if let Family::Points(folds) = &mut family {
@@ -156,6 +176,7 @@ impl<'j> Engine<'j> {
             rows: held,
             family,
             sorted: sorted.zip(pruned.map(|pruned| pruned.group)),
+            groups,
             turn: Mutex::new(()),
         })
     }
@@ -171,9 +192,13 @@ impl<'j> Engine<'j> {
             (Family::Dense(d), Precision::F64) => {
                 d.run::<f64>(&self.device, &self.rows, tiles, sink)
             }
-            (Family::Points(folds), _) => match &self.sorted {
-                None => self.by_folds(folds, tiles),
-                Some((sorted, group)) => {
+            (Family::Points(folds), _) => match (&self.sorted, &self.groups) {
+                (None, None) => self.by_folds(folds, tiles),
+                (None, Some(groups)) => groups.run(tiles, |tiles| {
+                    stop.check()?;
+                    self.by_folds(folds, tiles)
+                }),
+                (Some((sorted, group)), _) => {
                     let open = OpenSweep {
                         device: &self.device,
                         rows: &self.rows,
@@ -264,7 +289,7 @@ impl<'j> Engine<'j> {
         tiles: &[Tile],
         sink: &dyn Sink,
     ) -> Result<Folded> {
-        let mut host = Host::new(self.job, tiles);
+        let mut host = Host::new(&self.job, tiles);
         self.rows.each(&self.device, tiles, &mut |tile, loaded| {
             let line = tile.cols.len().max(1) * parts.max(1) * size_of::<T>();
             let step = (VALUES_AT_A_TIME / line / BLOCK).max(1) * BLOCK;
@@ -313,7 +338,7 @@ impl Executor for Engine<'_> {
             .unwrap_or_else(std::sync::PoisonError::into_inner);
         let mut work = tiles.to_vec();
         // Sums by row are cut between spans alone, which keeps their bits.
-        let least = zipfold_plan::sweep::span(self.job).unwrap_or(BLOCK);
+        let least = zipfold_plan::sweep::span(&self.job).unwrap_or(BLOCK);
         loop {
             match self.attempt(&work, sink, stop) {
                 // Out of device memory: nothing of the batch counts yet, so it begins again in
@@ -466,7 +491,7 @@ pub fn values_of(device: &Device, job: &Job) -> Result<Vec<f64>> {
         narrow: false,
         half: None,
     };
-    let loaded = Loaded::all(&JobRows::new(job, None), device, &kinds)?;
+    let loaded = Loaded::all(&JobRows::new(Cow::Borrowed(job), None), device, &kinds)?;
     let (n, m) = (job.space.n, job.space.m);
     let parts: usize = (0..job.low.formula.roots.len())
         .map(|r| job.low.formula.width(r, job.low.dim))

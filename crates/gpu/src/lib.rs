@@ -11,6 +11,7 @@ pub mod dense;
 pub mod emit;
 pub mod engine;
 mod form;
+mod groups;
 pub mod host_fold;
 mod join;
 pub mod join_code;

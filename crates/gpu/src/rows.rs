@@ -6,6 +6,7 @@ use crate::emit::values::width;
 use crate::pack::{Halves, Layout, PANEL, SideRows, pack_halves};
 use crate::runtime::{Arg, Device, Mark, Memory, Plain};
 use rayon::prelude::*;
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 use zipfold_core::pair::tree::Side;
@@ -40,14 +41,14 @@ pub struct Loaded {
 /// The rows of a job, in the order in which its tiles number them.
 #[derive(Clone)]
 pub struct JobRows<'j> {
-    job: &'j Job,
+    job: Cow<'j, Job>,
     /// Sorted, where a device sweeps what bounds leave open.
     sorted: Option<Arc<LazyPairs<'j>>>,
 }
 
 impl<'j> JobRows<'j> {
     /// The rows of `job`, as given or `sorted`.
-    pub fn new(job: &'j Job, sorted: Option<Arc<LazyPairs<'j>>>) -> Self {
+    pub fn new(job: Cow<'j, Job>, sorted: Option<Arc<LazyPairs<'j>>>) -> Self {
         JobRows { job, sorted }
     }
     /// Which rows those of `side` are, where that is not the order given.
@@ -86,7 +87,7 @@ impl Loaded {
         kinds: &Kinds,
         rows: [Range<usize>; 2],
     ) -> Result<Self> {
-        let loaded = Self::room(of.job, device, kinds, &rows)?;
+        let loaded = Self::room(&of.job, device, kinds, &rows)?;
         loaded.fill(of, device, kinds, rows, None)?;
         Ok(loaded)
     }
@@ -146,7 +147,7 @@ impl Loaded {
         rows: [Range<usize>; 2],
         mark: Option<&Mark>,
     ) -> Result<()> {
-        let shared = is_shared(of.job, &rows);
+        let shared = is_shared(&of.job, &rows);
         let panels = rows.map(|r| r.start / PANEL..r.end.div_ceil(PANEL));
         let low = &of.job.low;
         let mut flat: Vec<f64> = low.constants.iter().flatten().copied().collect();
@@ -340,7 +341,7 @@ impl<'j> Rows<'j> {
             };
             let next = tiles.get(at + 1);
             let room =
-                next.map(|next| Loaded::room(self.of.job, device, &self.kinds, &sides(next)));
+                next.map(|next| Loaded::room(&self.of.job, device, &self.kinds, &sides(next)));
             let room = match room.transpose() {
                 Err(e) if e.blame() == Blame::Resource => None,
                 room => room?,
@@ -406,7 +407,7 @@ fn by_parts<T: Send>(
     of: impl Fn(&[f64]) -> T + Sync,
     joined: impl Fn(T, T) -> T + Sync + Send,
 ) -> Option<T> {
-    let rows_given = JobRows::new(job, None);
+    let rows_given = JobRows::new(Cow::Borrowed(job), None);
     let given = rows_given.side(side);
     let (table, width) = (given.table, width(&job.low, side as usize));
     let part = |part: usize| {

@@ -197,6 +197,7 @@ impl Draft<'_> {
             reasons,
             device: None,
             part: None,
+            by_parts: None,
             warnings,
         })
     }

@@ -17,6 +17,7 @@ mod blocks;
 mod bound;
 mod facts;
 pub mod fixed;
+pub mod groups;
 pub mod images;
 mod loads;
 pub mod maps;
@@ -79,6 +80,9 @@ pub fn plan_for_all(
     overrides: &Overrides,
     facts_of_rows: Option<&RowFacts>,
 ) -> Result<Plan> {
+    if let Some(parts) = &job.parts {
+        return groups::plan(job, parts, host, (devices, facts_of_rows), overrides);
+    }
     // A tile that fits the smallest memory fits all.
     let smallest = devices.iter().min_by_key(|facts| facts.memory);
     let facts = smallest.ok_or_else(|| Error::internal("a plan for no device"))?;
@@ -279,7 +283,7 @@ pub fn cut_as(job: &Job, plan: &mut Plan, tiling: Tiling) {
         return;
     }
     plan.tiling = tiling;
-    plan.tiles = tiling.tiles(&job.space).len();
+    plan.tiles = crate::parts::tiles_of_run(job, plan).len();
     plan.tiles_per_batch = plan.tiles_per_batch.clamp(1, plan.tiles.max(1));
 }
 

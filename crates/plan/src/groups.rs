@@ -45,7 +45,13 @@ pub(crate) fn plan(
     };
     let by_hand = overrides.prune == Some(Pruning::On);
     let less = |plan: &Plan| by_hand || plan.seconds < by_parts.seconds;
-    Ok(together.filter(less).unwrap_or(by_parts))
+    Ok(match together.filter(less) {
+        Some(plan) => Plan {
+            by_parts: Some(Box::new(by_parts)),
+            ..plan
+        },
+        None => by_parts,
+    })
 }
 
 /// Returns whether one column grid can count the pairs of all groups of `job` for any rows: nobody would

@@ -12,12 +12,13 @@
 
 use crate::bytes::working_bytes;
 use crate::cost::Term;
+use crate::executor::Folded;
 use crate::order::Order;
 use crate::plan::Plan;
 use crate::prune::walked;
 use crate::tiles::{Tile, Tiling};
 use std::ops::Range;
-use zipfold_core::fold::BLOCK;
+use zipfold_core::fold::{BLOCK, Tally};
 use zipfold_core::parts::KeyParts;
 use zipfold_core::{Job, Result, Side};
 
@@ -109,7 +110,7 @@ fn sample(job: &Job, parts: &KeyParts) -> Result<Job> {
 }
 
 /// The most rows of x, and of y, that a part has.
-fn largest(parts: &KeyParts) -> (usize, usize) {
+pub(crate) fn largest(parts: &KeyParts) -> (usize, usize) {
     let spaces = || parts.list.iter().map(|part| part.space(None));
     (
         spaces().map(|s| s.n).max().unwrap_or(0),
@@ -171,6 +172,36 @@ pub fn tiles_of_run(job: &Job, plan: &Plan) -> Vec<Tile> {
         (Some(parts), Some(_)) => tiles(parts, plan.tiling),
         _ => plan.tiling.tiles(&walked(job, plan.prune)),
     }
+}
+
+/// Folds `tiles` of the run of `job` part by part: `fold` gets a part and strips of its rows, and
+/// returns what it finds, as a question of its own would.
+///
+/// # Errors
+/// Those of `fold`.
+pub fn fold_parts(
+    job: &Job,
+    parts: &KeyParts,
+    tiles: &[Tile],
+    mut fold: impl FnMut(usize, &[Range<usize>]) -> Result<Folded>,
+) -> Result<Folded> {
+    let (n, m) = (job.space.n, job.space.m);
+    let mut all = Folded {
+        states: job.folds.iter().map(|fold| fold.start(n, m)).collect(),
+        tally: Tally::default(),
+    };
+    for tiles in tiles.chunk_by(|a, b| parts.part_of(a.rows.start) == parts.part_of(b.rows.start)) {
+        let at = parts.part_of(tiles[0].rows.start);
+        let start = parts.start(at);
+        let strip = |tile: &Tile| tile.rows.start - start..tile.rows.end - start;
+        let strips: Vec<Range<usize>> = tiles.iter().map(strip).collect();
+        let Folded { states, tally } = fold(at, &strips)?;
+        let (states, tally) = job.of_part(parts, at, states, tally);
+        let each = job.folds.iter().zip(&mut all.states).zip(states);
+        each.for_each(|((fold, into), from)| fold.join_slots(into, from));
+        all.tally.merge(&tally);
+    }
+    Ok(all)
 }
 
 /// Lists the tiles of the part `job` in the strips that `rows` are, as its own plan cuts them.

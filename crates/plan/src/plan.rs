@@ -60,6 +60,9 @@ pub struct Plan {
     /// How each part is computed, if the question has parts: about groups, or within keys.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub part: Option<Box<Plan>>,
+    /// The plan part by part, where groups share a column grid instead: a device starts from it.
+    #[serde(skip)]
+    pub by_parts: Option<Box<Plan>>,
     /// What makes the run slower than it could be, and what would help.
     pub warnings: Vec<Message>,
 }

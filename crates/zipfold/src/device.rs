@@ -116,7 +116,7 @@ fn on(job: &Job, plan: Plan, opened: Vec<gpu::Device>, options: &Options<'_>) ->
     if opened.is_empty() {
         return Ok((plan, opened));
     }
-    if let Some(why) = unsuited(job) {
+    if let Some(why) = unsuited(job, &options.overrides) {
         let mut plan = plan;
         plan.reasons.push(format!("on the host: {why}").into());
         return Ok((plan, vec![]));
@@ -132,7 +132,8 @@ fn on(job: &Job, plan: Plan, opened: Vec<gpu::Device>, options: &Options<'_>) ->
     };
     let opened: Vec<gpu::Device> = opened.into_iter().enumerate().map(with_faults).collect();
     let facts: Vec<Facts> = opened.iter().map(|device| device.facts.clone()).collect();
-    let rows = gpu::rows::data_facts(job, &facts, set);
+    let swept = device::groups::swept_whole(job);
+    let rows = gpu::rows::data_facts(&swept, &facts, set);
     let plan = device::plan_for_all(job, plan, &facts, set, rows.as_ref())?;
     Ok((plan, opened))
 }
@@ -176,7 +177,7 @@ pub fn required(wanted: DeviceSelector) -> Result<gpu::Device> {
 }
 
 /// Why a device may not answer `job`, if so: decisions need the bits of the reference.
-fn unsuited(job: &Job) -> Option<&'static str> {
+fn unsuited(job: &Job, overrides: &Overrides) -> Option<&'static str> {
     let decides = |f: &Fold| match f {
         Fold::Dense(_) => false,
         Fold::Reduce(f) => !matches!(
@@ -191,13 +192,16 @@ fn unsuited(job: &Job) -> Option<&'static str> {
         | Fold::Quantile(_)
         | Fold::Grouped(_) => true,
     };
-    if job.parts.is_some() {
-        return Some("groups and keys are parts of some rows each, which the host computes");
+    if let Some(why) = device::groups::hindrance(job, overrides) {
+        return Some(why);
     }
     if job.space.band.is_some() {
         return Some("a band has few columns of each row, which the host visits");
     }
-    let formulas = |f: &Fold| matches!(f, Fold::Histogram(h) if h.sums_formulas());
+    let formulas = |f: &Fold| {
+        let inner = f.grouped().map_or(f, |grouped| &grouped.inner);
+        matches!(inner, Fold::Histogram(h) if h.sums_formulas())
+    };
     if job.folds.iter().any(formulas) {
         return Some("values of formulas are summed exactly by bin, which the host does");
     }
@@ -226,7 +230,7 @@ fn faster(
 ) -> Result<Vec<gpu::Device>> {
     // Drivers take tens of megabytes and of milliseconds before they answer: shorter work does not
     // ask them.
-    if plan.seconds <= 2.0 * device::OPENING || unsuited(job).is_some() {
+    if plan.seconds <= 2.0 * device::OPENING || unsuited(job, &options.overrides).is_some() {
         return Ok(vec![]);
     }
     let room = options.budget.free();

@@ -3,7 +3,9 @@
 //! A job describes questions (`distribution.rs`, `paircount.rs`, `association.rs`). Its answer is a table of columns
 //! with notes, and a picture.
 
-use crate::destination::{LISTS, is_picture, refuse_all};
+#[cfg(feature = "plot")]
+use crate::destination::is_picture;
+use crate::destination::{LISTS, refuse_all};
 use crate::options::Options;
 use zipfold_core::{Error, Result};
 use zipfold_io::{Column, OutputOptions, write_columns};

@@ -43,21 +43,32 @@ impl Job {
     /// where it has no groups, or a condition on keys leaves pairs out.
     pub fn ungrouped(&self) -> Option<Job> {
         let parts = self.parts.as_ref()?;
-        if parts.by.is_none() || parts.leaves_out() {
-            return None;
+        match parts.by.is_none() || parts.leaves_out() {
+            true => None,
+            false => Some(self.of_all_pairs()),
         }
-        let plain = |fold: &Fold| fold.grouped().map(|grouped| (*grouped.inner).clone());
-        Some(Job {
-            folds: self.folds.iter().map(plain).collect::<Option<_>>()?,
+    }
+    /// Returns the question about all pairs: without groups, and without conditions on keys.
+    #[must_use]
+    pub fn of_all_pairs(&self) -> Job {
+        let plain = |fold: &Fold| {
+            let inner = fold.grouped().map(|grouped| &*grouped.inner);
+            inner.unwrap_or(fold).clone()
+        };
+        Job {
+            folds: self.folds.iter().map(plain).collect(),
             x: self.x.clone(),
             y: self.y.clone(),
             parts: None,
             window: Window::default(),
             low: self.low.clone(),
-            space: self.space.clone(),
+            space: Space {
+                band: None,
+                ..self.space.clone()
+            },
             periodic_box: self.periodic_box.clone(),
             ..*self
-        })
+        }
     }
     /// Returns a part without rows, for plans of questions that have no part.
     ///

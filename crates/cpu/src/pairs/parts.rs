@@ -6,7 +6,7 @@
 
 use super::prune::Hulls;
 use std::ops::Range;
-use zipfold_core::fold::{Fold, State, Tally};
+use zipfold_core::fold::{Fold, State};
 use zipfold_core::parts::KeyParts;
 use zipfold_core::{Job, Result};
 use zipfold_plan::executor::{Executor, Folded, Sink, Stop};
@@ -57,26 +57,16 @@ impl<'j> ByParts<'j> {
             None => states,
             Some(order) => in_order(&part, states, order),
         };
-        let (states, tally) = self.job.of_part(self.parts, at, states, tally);
         Ok(Folded { states, tally })
     }
 }
 
 impl Executor for ByParts<'_> {
     fn run(&self, tiles: &[Tile], sink: &dyn Sink, stop: Stop<'_>) -> Result<Folded> {
-        let (job, parts) = (self.job, self.parts);
-        let mut all = nothing(job);
-        for tiles in
-            tiles.chunk_by(|a, b| parts.part_of(a.rows.start) == parts.part_of(b.rows.start))
-        {
+        parts::fold_parts(self.job, self.parts, tiles, |at, strips| {
             stop.check()?;
-            let at = parts.part_of(tiles[0].rows.start);
-            let start = parts.start(at);
-            let strip = |tile: &Tile| tile.rows.start - start..tile.rows.end - start;
-            let strips: Vec<Range<usize>> = tiles.iter().map(strip).collect();
-            add(job, &mut all, self.part(at, &strips, sink, stop)?);
-        }
-        Ok(all)
+            self.part(at, strips, sink, stop)
+        })
     }
 }
 
@@ -89,20 +79,4 @@ fn in_order(part: &Job, states: Vec<State>, order: &[u32]) -> Vec<State> {
         all
     };
     part.folds.iter().zip(states).map(merged).collect()
-}
-
-/// Nothing of any part.
-fn nothing(job: &Job) -> Folded {
-    let (n, m) = (job.space.n, job.space.m);
-    Folded {
-        states: job.folds.iter().map(|fold| fold.start(n, m)).collect(),
-        tally: Tally::default(),
-    }
-}
-
-/// Adds what a part of the same batch has given.
-fn add(job: &Job, all: &mut Folded, part: Folded) {
-    let states = job.folds.iter().zip(&mut all.states).zip(part.states);
-    states.for_each(|((fold, into), from)| fold.join_slots(into, from));
-    all.tally.merge(&part.tally);
 }

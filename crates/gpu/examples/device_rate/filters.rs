@@ -11,6 +11,8 @@ const WITHIN: &str = r#"{ kind = "histogram", axes = [{ bins = 300, range = [0.0
 const LOG: &str = r#"{ kind = "histogram", axes = [{ edges = [LOGARITHMIC] }] }"#;
 const UNEVEN: &str = r#"{ kind = "histogram", axes = [{ edges = [UNEVENLY 40] }] }"#;
 const UNEVENS: &str = r#"{ kind = "histogram", axes = [{ edges = [UNEVENLY 300] }] }"#;
+const WEIGHTS: &str =
+    r#"{ kind = "histogram", weights = "w", axes = [{ bins = 300, range = [0.0, 1.7320508] }] }"#;
 const MANY: &str = r#"{ kind = "histogram", axes = [{ bins = 10000, range = [0.0, 1.7320508] }] }"#;
 const MOST: &str = r#"{ kind = "histogram", axes = [{ bins = 50000, range = [0.0, 1.7320508] }] }"#;
 const MORE: &str = r#"{ kind = "histogram", axes = [{ bins = 20000, range = [0.0, 1.7320508] }] }"#;
@@ -27,9 +29,18 @@ pub(crate) fn space(name: &str) -> &'static str {
         "filter oblique" => "box = [1.1, 1.1, 1.1, 70.0, 80.0, 110.0]",
         "filter octahedron" => "box = [1.1, 1.1, 1.1, 70.528779, 109.471221, 70.528779]",
         "filter cut-off" => "cutoff = 0.5",
+        "filter 8 kinds" | "filter 20 kinds" | "filter 8 kinds weights" => "by = \"kind\"",
+        "filter 8 kinds box" => "by = \"kind\"\nbox = [1.1, 1.1, 1.1]",
         "filter box, cut-off" => "box = [1.1, 1.1, 1.1]\ncutoff = 0.5",
         _ => "",
     }
+}
+
+/// The number of groups of rows that a workload of this name asks for.
+pub(crate) fn groups(name: &str) -> Option<usize> {
+    let (_, asked) = name.split_once("filter ")?;
+    let (count, _) = asked.split_once(" kinds")?;
+    count.parse().ok()
 }
 
 /// A fold with its edges: 40 bins of equal ratio, or bins whose edges go by the power 1.3.
@@ -49,7 +60,7 @@ pub(crate) fn fold(text: &str) -> String {
 }
 
 /// First what the planner picks, then double precision alone.
-pub(crate) const WORKS: [Work; 31] = [
+pub(crate) const WORKS: [Work; 36] = [
     half("filter none", S, L2, HIST, ""),
     half("filter f64 rows", S, L2, HIST, "f64"),
     half("filter box", S, L2, IMAGES, ""),
@@ -64,6 +75,11 @@ pub(crate) const WORKS: [Work; 31] = [
     half("filter 20000 bins", S, L2, MORE, ""),
     half("filter 50000 bins", S, L2, MOST, ""),
     half("filter grid", S, ACROSS, GRID, ""),
+    half("filter 8 kinds", S, L2, HIST, ""),
+    half("filter 20 kinds", S, L2, HIST, ""),
+    half("filter 8 kinds box", S, L2, IMAGES, ""),
+    half("filter weights", S, L2, WEIGHTS, ""),
+    half("filter 8 kinds weights", S, L2, WEIGHTS, ""),
     square("filter box nearest 10", S, L2, KNN, ""),
     square("filter box count", S, "euclidean(x, y) < 0.2", COUNT, ""),
     half("filter none", FEW, L2, HIST, OFF),

@@ -10,7 +10,10 @@ use works::{L2, WORKS, Work};
 use zipfold_core::{Domain, Job};
 use zipfold_gpu::rows::data_facts;
 use zipfold_gpu::{DeviceSelector, Engine, find, open};
-use zipfold_plan::{Machine, Overrides, Plan, Tile, choose, device::plan_for};
+use zipfold_plan::parts::tiles_of_run;
+use zipfold_plan::{
+    Machine, Overrides, Plan, Tile, choose, device::groups::swept_whole, device::plan_for,
+};
 
 /// Loads a workload with choices, and hands it on.
 fn with_engine<R>(
@@ -36,7 +39,11 @@ fn with_engine<R>(
     let tile = (1usize << 20).to_string();
     let overrides = Overrides::read([("device.tile", tile.as_str()), ("prune", "off")])?
         .and(&Overrides::read(pairs)?);
-    let rows = data_facts(&job, std::slice::from_ref(&device.facts), &overrides);
+    let rows = data_facts(
+        &swept_whole(&job),
+        std::slice::from_ref(&device.facts),
+        &overrides,
+    );
     let plan = plan_for(
         &job,
         choose(&job, &Machine::default(), &overrides)?,
@@ -56,11 +63,7 @@ fn seconds_of(
     small: bool,
 ) -> zipfold_core::Result<f64> {
     with_engine(work, set, wanted, small, |job, plan, engine| {
-        let mut seconds = timed(
-            engine,
-            &plan.tiling.tiles(&job.space),
-            if small { 1 } else { 5 },
-        )?;
+        let mut seconds = timed(engine, &tiles_of_run(job, plan), if small { 1 } else { 5 })?;
         seconds.sort_by(f64::total_cmp);
         Ok(seconds[seconds.len() / 2])
     })
@@ -83,7 +86,7 @@ fn report(
     small: bool,
     (job, plan, engine): (&Job, &Plan, &Engine<'_>),
 ) -> zipfold_core::Result<String> {
-    let tiles = plan.tiling.tiles(&job.space);
+    let tiles = tiles_of_run(job, plan);
     let repeats = if small { 1 } else { 5 };
     let mut seconds = timed(engine, &tiles, repeats)?;
     seconds.sort_by(f64::total_cmp);
@@ -92,7 +95,7 @@ fn report(
         .device
         .as_ref()
         .ok_or_else(|| zipfold_core::Error::internal("a plan for the host"))?;
-    let pairs = job.space.size()? as f64;
+    let pairs = job.pairs()? as f64;
     let dims = if engine.family() == "dense" {
         job.low.dim as f64
     } else {
@@ -107,7 +110,12 @@ fn report(
         job.space.m,
         job.low.dim,
         // Dense results stay on the device, so the prediction for kernels stands beside them.
-        zipfold_plan::device::kernel_seconds(job, engine.facts(), plan.pairs, &on.work),
+        zipfold_plan::device::kernel_seconds(
+            &swept_whole(job),
+            engine.facts(),
+            plan.pairs,
+            &on.work
+        ),
         seconds[0],
         pairs * dims / s / 1e9
     ))

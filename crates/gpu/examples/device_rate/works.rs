@@ -888,12 +888,13 @@ pub(crate) fn job(work: &Work, most: usize, longest: usize) -> zipfold_core::Res
     } else {
         vec![]
     };
-    describe(
-        &problem,
-        Data {
-            x: table(1, scale(n), d, half),
-            y,
-            weights,
-        },
-    )
+    let mut x = table(1, scale(n), d, half);
+    if let Some(groups) = filters::groups(work.0) {
+        let kinds = (0..scale(n))
+            .map(|row| (row * 7919 % groups) as f64)
+            .collect();
+        let kinds = Table::f64(scale(n), 1, kinds)?.with_names(vec!["kind".into()])?;
+        x = x.with_attributes(kinds)?;
+    }
+    describe(&problem, Data { x, y, weights })
 }

@@ -1,5 +1,6 @@
 //! Every case that holds the CPU holds each device present.
 
+mod groups;
 mod lost;
 mod products;
 mod pruned;

@@ -80,7 +80,13 @@ pub(crate) fn weighed(lcg: &mut Lcg, x: Table, y: Option<Table>, weighed: bool) 
     }
 }
 
-fn problem(asked: &str, fold: &str, domain: Option<&str>, two: bool, missing: bool) -> Problem {
+pub(crate) fn problem(
+    asked: &str,
+    fold: &str,
+    domain: Option<&str>,
+    two: bool,
+    missing: bool,
+) -> Problem {
     let domain = domain.map_or_else(String::new, |domain| format!("domain = '{domain}'"));
     let y = if two { "y = 'y'" } else { "" };
     let nan = if missing { "nan = 'skip'" } else { "" };

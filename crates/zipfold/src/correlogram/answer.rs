@@ -1,5 +1,6 @@
 //! From counts to rates and probabilities, and to rows, files and pictures.
 
+#[cfg(feature = "plot")]
 use crate::saved;
 use crate::tables::{JoinedColumn, JoinedRows};
 use serde::{Deserialize, Serialize};

@@ -2,6 +2,7 @@
 
 use super::asked::Correction;
 use super::shape::radius;
+#[cfg(feature = "plot")]
 use crate::saved;
 use crate::tables::{JoinedColumn, JoinedRows};
 use zipfold_core::{Result, Words};

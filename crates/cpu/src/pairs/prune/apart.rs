@@ -58,7 +58,7 @@ impl Hulls {
             folds: job.folds.iter().filter_map(inner).collect(),
         })
     }
-    /// Returns what the rows `strips` of part `at` give with all columns if the hulls of its groups
+    /// Returns what the rows `strips` of part `at` give with all columns, as a question of its own, if the hulls of its groups
     /// say that none of its pairs changes the answer but by its number.
     pub fn settle(
         &self,
@@ -95,7 +95,6 @@ impl Hulls {
             }
             PruneDecision::Settled | PruneDecision::Evaluate => return None,
         }
-        let (states, tally) = job.of_part(parts, at, states, tally);
         Some(Folded { states, tally })
     }
 }
