@@ -31,15 +31,14 @@ use zipfold_plan::Tile;
 use zipfold_plan::device::Runtime;
 use zipfold_plan::device::matrix::{self, Matrix, MatrixShape};
 use zipfold_plan::executor::{Folded, Sink};
-use zipfold_plan::low_precision::LowPrecision;
 use zipfold_plan::overrides::Residency;
 
 /// A matrix on the device.
 pub struct Dense<'j> {
     job: &'j Job,
     precision: Precision,
-    /// Rows are multiplied as 16-bit numbers.
-    half: Option<LowPrecision>,
+    /// Rows are multiplied by matrix units.
+    multiplied: bool,
     /// For whole rectangles (half spaces: values go to their transposed place too).
     cross: MatrixPass,
     /// For tiles on the diagonal of a half space.
@@ -83,13 +82,13 @@ pub fn source(
         work.triangle.map(|placing| ("zf_half", placing)),
     ];
     let mut source = header(runtime) + &panels::panels(job, rows);
-    if let matrix::MatrixKernel::Products(_) = work.kernel {
-        source += products::functions();
+    if let matrix::MatrixKernel::Products(input) = work.kernel {
+        source += products::functions(input);
     }
     for (name, map) in named.into_iter().flatten() {
         source += &match work.kernel {
-            matrix::MatrixKernel::Products(half) => {
-                products::kernel(name, job, root, half, map, is_mirrored(job))
+            matrix::MatrixKernel::Products(input) => {
+                products::kernel(name, job, root, input, map, is_mirrored(job))
             }
             matrix::MatrixKernel::Blocks(shape) => {
                 text::kernel(name, job, root, &MatrixShape { map, ..shape })
@@ -115,10 +114,10 @@ impl<'j> Dense<'j> {
         device: &Device,
     ) -> Result<Self> {
         let source = source(job, work, precision, device.facts.runtime, rows)?;
-        let (half, threads) = match work.kernel {
-            matrix::MatrixKernel::Products(half) => (Some(half), products::THREADS),
-            matrix::MatrixKernel::Blocks(shape) => (None, shape.threads()),
-            matrix::MatrixKernel::Pairs => (None, whole_pairs::THREADS),
+        let (multiplied, threads) = match work.kernel {
+            matrix::MatrixKernel::Products(input) => (true, products::threads(input)),
+            matrix::MatrixKernel::Blocks(shape) => (false, shape.threads()),
+            matrix::MatrixKernel::Pairs => (false, whole_pairs::THREADS),
         };
         let side = work.kernel.side();
         let names = if work.triangle.is_some() {
@@ -143,7 +142,7 @@ impl<'j> Dense<'j> {
         Ok(Dense {
             job,
             precision,
-            half,
+            multiplied,
             cross,
             triangle,
         })
@@ -288,8 +287,8 @@ impl<'j> Dense<'j> {
         grid: Grid,
         (across, launch): (u32, u32),
     ) -> Result<()> {
-        let mut args = if self.half.is_some() {
-            loaded.halves()?
+        let mut args = if self.multiplied {
+            loaded.products()?
         } else {
             loaded.inputs(self.precision)?
         };

@@ -19,7 +19,7 @@ use crate::emit::values;
 use crate::groups::Groups;
 use crate::host_fold::Host;
 use crate::open::OpenSweep;
-use crate::pack::{Halves, Layout};
+use crate::pack::{Layout, ProductRows};
 use crate::points::{self, Points};
 use crate::rectangle::{Number, Rectangle};
 use crate::rows::{JobRows, Kinds, Loaded, Rows};
@@ -447,16 +447,16 @@ pub fn sources(job: &Job, plan: &Plan, runtime: Runtime) -> Result<Vec<(String, 
 
 /// The precisions that the kernels of `work` read.
 fn kinds(work: &DeviceWork, precision: Precision) -> Kinds {
-    let half = match work {
+    let products = match work {
         DeviceWork::Matrix(Matrix {
-            kernel: matrix::MatrixKernel::Products(half),
+            kernel: matrix::MatrixKernel::Products(input),
             ..
-        }) => Some(Halves::Plain(*half)),
+        }) => Some(ProductRows::Plain(*input)),
         DeviceWork::Sweeps(folds) => {
             let mut found = folds.iter().filter_map(|sweeps| {
                 let products = sweeps.products.as_ref()?;
                 let paired = PairTiles::Products { paired: true };
-                Some(Halves::Scaled {
+                Some(ProductRows::Scaled {
                     rounding: Arc::new(products.rounding.clone()),
                     paired: sweeps.passes.iter().all(|pass| pass.tiled == Some(paired)),
                 })
@@ -466,15 +466,15 @@ fn kinds(work: &DeviceWork, precision: Precision) -> Kinds {
         DeviceWork::Matrix(_) | DeviceWork::Values => None,
     };
     let folds = matches!(work, DeviceWork::Sweeps(_));
-    let layout = if folds && half.is_some() {
+    let layout = if folds && products.is_some() {
         Layout::Fours
     } else {
         Layout::Columns
     };
     Kinds {
-        wide: (precision == Precision::F64).then_some(layout),
-        narrow: (precision == Precision::F32 || folds) && half.is_none(),
-        half,
+        wide: (precision == Precision::F64 && (folds || products.is_none())).then_some(layout),
+        narrow: (precision == Precision::F32 || folds) && products.is_none(),
+        products,
     }
 }
 
@@ -489,7 +489,7 @@ pub fn values_of(device: &Device, job: &Job) -> Result<Vec<f64>> {
     let kinds = Kinds {
         wide: Some(Layout::Columns),
         narrow: false,
-        half: None,
+        products: None,
     };
     let loaded = Loaded::all(&JobRows::new(Cow::Borrowed(job), None), device, &kinds)?;
     let (n, m) = (job.space.n, job.space.m);

@@ -1,16 +1,16 @@
 //! Packed rows: hoisted vectors and numbers of 128 rows a panel, component by component, as every
 //! kernel reads them.
 
-use crate::emit::matrix::{GROUP, groups};
+use crate::emit::matrix::{group, groups};
 use crate::emit::values::width;
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
-use zipfold_core::Table;
 use zipfold_core::pair::lower::Lowered;
 use zipfold_core::pair::tree::Side;
+use zipfold_core::{Precision, Table};
 use zipfold_plan::device::products::{ProductForm, Rounding};
-use zipfold_plan::low_precision::LowPrecision;
+use zipfold_plan::low_precision::{ProductType, tf32};
 
 /// Rows of a panel.
 pub const PANEL: usize = 128;
@@ -98,11 +98,11 @@ impl SideRows<'_> {
     }
 }
 
-/// How rows become numbers of 16 bits.
+/// How rows become what matrix units multiply.
 #[derive(Clone, Debug)]
-pub enum Halves {
-    /// Each number is rounded.
-    Plain(LowPrecision),
+pub enum ProductRows {
+    /// Each number is rounded to this type.
+    Plain(ProductType),
     /// Numbers are moved and scaled before; where squared differences are wanted, the squared length
     /// of a row is one more number of it.
     Scaled {
@@ -113,87 +113,122 @@ pub enum Halves {
     },
 }
 
-impl Halves {
+impl ProductRows {
+    /// The type that is multiplied.
+    pub fn input(&self) -> ProductType {
+        match self {
+            ProductRows::Plain(input) => *input,
+            ProductRows::Scaled { .. } => ProductType::Half(Rounding::TYPE),
+        }
+    }
     /// Numbers of a row of `side` next to its components.
     pub fn numbers(&self, low: &Lowered, side: usize) -> usize {
         low.row_scalars[side].len() + usize::from(self.has_norms())
     }
     fn has_norms(&self) -> bool {
         match self {
-            Halves::Plain(_) => false,
-            Halves::Scaled { rounding, .. } => rounding.form == ProductForm::Squares,
+            ProductRows::Plain(_) => false,
+            ProductRows::Scaled { rounding, .. } => rounding.form == ProductForm::Squares,
         }
     }
     /// Component `k` of a row of `side` before it is rounded.
     fn scaled(&self, side: Side, k: usize, value: f64) -> f64 {
         match self {
-            Halves::Plain(_) => value,
-            Halves::Scaled { rounding, .. } => rounding.scaled(side, k, value),
+            ProductRows::Plain(_) => value,
+            ProductRows::Scaled { rounding, .. } => rounding.scaled(side, k, value),
         }
     }
-    /// The place of component `w` of row `lane` in a panel of `side`. Rows r and r + 8 may be
-    /// paired, those of a matrix are: their places hold components 0 to 3 of both, by twos, then 4 to 7.
-    fn place(&self, side: Side, (w, lane): (usize, usize)) -> usize {
-        let (group, k) = (w / GROUP * PANEL, w % GROUP);
-        match (self, side) {
-            (Halves::Plain(_) | Halves::Scaled { paired: true, .. }, Side::X) => {
-                let (upper, half) = (lane & !8, lane / 8 % 2);
-                (group + upper + k / 4 * 8) * GROUP + k % 4 / 2 * 4 + half * 2 + k % 2
+    /// Whether rows r and r + 8 of `side` share their places.
+    fn is_paired(&self, side: Side) -> bool {
+        let paired = match self {
+            ProductRows::Plain(input) => input.precision() == Precision::F32,
+            ProductRows::Scaled { paired, .. } => *paired,
+        };
+        paired && side == Side::X
+    }
+    /// Puts component `k` of row `lane` into the `words` of a panel of `side`. A group of components
+    /// is four words of a row. Rows r and r + 8 may be paired: their places hold the first two words
+    /// of both in turn, then the last two.
+    fn put(&self, words: &mut [u32], side: Side, (k, lane): (usize, usize), value: f64) {
+        let input = self.input();
+        let (first, k) = (k / group(input) * PANEL, k % group(input));
+        let (word, low) = (k * input.bytes() / 4, k * input.bytes() % 4 * 8);
+        let at = match self.is_paired(side) {
+            true => (first + (lane & !8) + word / 2 * 8) * 4 + word % 2 * 2 + lane / 8 % 2,
+            false => (first + lane) * 4 + word,
+        };
+        match input {
+            ProductType::Half(half) => {
+                words[at] |= u32::from(half.round(value as f32)) << low;
             }
-            (Halves::Plain(_) | Halves::Scaled { .. }, _) => (group + lane) * GROUP + k,
-        }
-    }
-    fn round(&self, value: f64) -> u16 {
-        match self {
-            Halves::Plain(half) => half.round(value as f32),
-            Halves::Scaled { .. } => Rounding::TYPE.round(value as f32),
+            ProductType::Tf32 => words[at] = tf32(value as f32),
+            ProductType::Tf32x3 => words[at] = (value as f32).to_bits(),
+            ProductType::F64 => words[at..at + 2].copy_from_slice(&halves(value)),
         }
     }
     /// What undoes the scale of a squared length of `side`.
     fn unscaled(&self, side: Side) -> f64 {
         match self {
-            Halves::Plain(_) => 1.0,
-            Halves::Scaled { rounding, .. } => rounding.scale[side as usize].powi(-2),
+            ProductRows::Plain(_) => 1.0,
+            ProductRows::Scaled { rounding, .. } => rounding.scale[side as usize].powi(-2),
         }
     }
 }
 
-/// Panels of rows of 16-bit numbers: groups of 8 components of 128 rows, one vector a row, and
-/// zeros after the last component; and the hoisted numbers of the rows, in panels of their own.
-pub fn pack_halves(
+/// The lower and the upper word of a number of double precision.
+fn halves(value: f64) -> [u32; 2] {
+    let bits = value.to_bits();
+    [bits as u32, (bits >> 32) as u32]
+}
+
+/// The words of `values`, each in `precision`.
+pub fn words(values: &[f64], precision: Precision) -> Vec<u32> {
+    match precision {
+        Precision::F32 => values.iter().map(|v| (*v as f32).to_bits()).collect(),
+        Precision::F64 => values.iter().flat_map(|v| halves(*v)).collect(),
+    }
+}
+
+/// Panels of rows for matrix units: groups of components of 128 rows, one vector a row, and zeros
+/// after the last component; and the hoisted numbers of the rows, in panels of their own. Both in
+/// words.
+pub fn pack_products(
     source: &SideRows<'_>,
-    halves: &Halves,
+    form: &ProductRows,
     panels: Range<usize>,
-) -> (Vec<u16>, Vec<f32>) {
-    let (low, side) = (source.low, source.side);
-    let (groups, many) = (groups(low.dim), halves.numbers(low, side as usize).max(1));
-    let size = PANEL * groups * GROUP;
-    let (mut rows, mut numbers) = (
-        vec![0; panels.len() * size],
-        vec![0.0; panels.len() * PANEL * many],
-    );
+) -> [Vec<u32>; 2] {
+    let (low, side, input) = (source.low, source.side, form.input());
+    let precision = input.precision();
+    let many = form.numbers(low, side as usize).max(1) * PANEL;
+    let [size, each] = [
+        PANEL * groups(low.dim, input) * 4,
+        many * precision.bytes() / 4,
+    ];
+    let [mut rows, mut numbers] = [size, each].map(|of_panel| vec![0; panels.len() * of_panel]);
     let parts = rows
         .par_chunks_mut(size.max(1))
-        .zip(numbers.par_chunks_mut(PANEL * many));
-    let unscaled = halves.unscaled(side);
-    parts.enumerate().for_each(|(panel, (rows, numbers))| {
+        .zip(numbers.par_chunks_mut(each));
+    let unscaled = form.unscaled(side);
+    parts.enumerate().for_each(|(panel, (rows, packed))| {
         let mut squares = [0.0; PANEL];
+        let mut numbers = vec![0.0; many];
         source.fill(panels.start + panel, |at, v| {
             let (w, lane) = (at / PANEL, at % PANEL);
             match w.checked_sub(low.dim) {
                 None => {
-                    let scaled = halves.scaled(side, w, v);
+                    let scaled = form.scaled(side, w, v);
                     squares[lane] += scaled * scaled;
-                    rows[halves.place(side, (w, lane))] = halves.round(scaled);
+                    form.put(rows, side, (w, lane), scaled);
                 }
-                Some(attr) => numbers[attr * PANEL + lane] = v as f32,
+                Some(attr) => numbers[attr * PANEL + lane] = v,
             }
         });
-        if halves.has_norms() {
-            let norms = &mut numbers[(many - 1) * PANEL..];
+        if form.has_norms() {
+            let norms = &mut numbers[many - PANEL..];
             let pairs = norms.iter_mut().zip(squares);
-            pairs.for_each(|(norm, square)| *norm = (square * unscaled) as f32);
+            pairs.for_each(|(norm, square)| *norm = square * unscaled);
         }
+        packed.copy_from_slice(&words(&numbers, precision));
     });
-    (rows, numbers)
+    [rows, numbers]
 }

@@ -511,7 +511,7 @@ impl Launch<'_> {
     pub(crate) fn start(&self, kernel: &Kernel, fold: &[Arg<'_>]) -> Result<()> {
         let shape = &self.pass.shape;
         let mut args = match shape.tiled {
-            Some(PairTiles::Products { .. }) => self.loaded.halves()?,
+            Some(PairTiles::Products { .. }) => self.loaded.products()?,
             Some(PairTiles::Registers(_)) | None => self.loaded.inputs(shape.precision)?,
         };
         if shape.filter {

@@ -1,9 +1,9 @@
 //! The rows of a job on a device: all of them, or those of one tile at a time where they do not
 //! fit.
 
-use crate::emit::matrix::{GROUP, groups};
+use crate::emit::matrix::groups;
 use crate::emit::values::width;
-use crate::pack::{Halves, Layout, PANEL, SideRows, pack_halves};
+use crate::pack::{Layout, PANEL, ProductRows, SideRows, pack_products, words};
 use crate::runtime::{Arg, Device, Mark, Memory, Plain};
 use rayon::prelude::*;
 use std::borrow::Cow;
@@ -25,8 +25,8 @@ pub struct Kinds {
     pub wide: Option<Layout>,
     /// Single.
     pub narrow: bool,
-    /// 16-bit numbers, for inner products.
-    pub half: Option<Halves>,
+    /// As matrix units multiply them.
+    pub products: Option<ProductRows>,
 }
 
 /// Packed rows in device memory, in one or both precisions, and constant vectors, behind which
@@ -35,7 +35,7 @@ pub struct Loaded {
     wide: Option<[Arc<Memory>; 3]>,
     narrow: Option<[Arc<Memory>; 3]>,
     /// Rows of x and of y, hoisted numbers of both, constants.
-    half: Option<[Memory; 5]>,
+    products: Option<[Memory; 5]>,
 }
 
 /// The rows of a job, in the order in which its tiles number them.
@@ -110,18 +110,19 @@ impl Loaded {
             let constants = device.allocate(flat * precision.bytes())?;
             Ok([x, y, Arc::new(constants)])
         };
-        let halves = |halves: &Halves| {
-            let rows =
-                |side: usize| device.allocate(panels(side) * PANEL * groups(low.dim) * GROUP * 2);
+        let products = |form: &ProductRows| {
+            let number = form.input().precision().bytes();
+            let row = groups(low.dim, form.input()) * 16;
+            let rows = |side: usize| device.allocate(panels(side) * PANEL * row);
             let numbers = |side: usize| {
-                device.allocate(panels(side) * PANEL * halves.numbers(low, side).max(1) * 4)
+                device.allocate(panels(side) * PANEL * form.numbers(low, side).max(1) * number)
             };
             Ok([
                 rows(0)?,
                 rows(1)?,
                 numbers(0)?,
                 numbers(1)?,
-                device.allocate(flat * 4)?,
+                device.allocate(flat * number)?,
             ])
         };
         Ok(Loaded {
@@ -134,7 +135,7 @@ impl Loaded {
             } else {
                 None
             },
-            half: kinds.half.as_ref().map(halves).transpose()?,
+            products: kinds.products.as_ref().map(products).transpose()?,
         })
     }
     /// Packs the rows of a [`Self::room`] and copies them there; next to the work after `mark`, if
@@ -152,7 +153,6 @@ impl Loaded {
         let low = &of.job.low;
         let mut flat: Vec<f64> = low.constants.iter().flatten().copied().collect();
         flat.extend(panels.iter().map(|p| p.start as f64));
-        let single: Vec<f32> = flat.iter().map(|v| *v as f32).collect();
         for (at, (side, panels)) in SIDES.into_iter().zip(&panels).enumerate() {
             let way = Way {
                 device,
@@ -167,34 +167,33 @@ impl Loaded {
             if let Some(narrow) = self.narrow.as_ref().filter(|_| !packed) {
                 way.pack(&narrow[at], Layout::Columns, |v| v as f32)?;
             }
-            if let (Some(memories), Some(half)) = (&self.half, &kinds.half) {
-                let (rows, numbers) = pack_halves(&way.rows, half, panels.clone());
+            if let (Some(memories), Some(form)) = (&self.products, &kinds.products) {
+                let [rows, numbers] = pack_products(&way.rows, form, panels.clone());
                 device.write_beside(&memories[at], &rows, mark)?;
                 device.write_beside(&memories[2 + at], &numbers, mark)?;
             }
         }
-        let singles = [
-            self.narrow.as_ref().map(|n| n[2].as_ref()),
-            self.half.as_ref().map(|h| &h[4]),
+        let input = kinds.products.as_ref().map(ProductRows::input);
+        let products = self.products.as_ref().zip(input);
+        let constants = [
+            self.narrow.as_ref().map(|rows| (&*rows[2], Precision::F32)),
+            self.wide.as_ref().map(|rows| (&*rows[2], Precision::F64)),
+            products.map(|(rows, input)| (&rows[4], input.precision())),
         ];
-        for memory in singles.into_iter().flatten() {
-            device.write_beside(memory, &single, mark)?;
+        for (memory, precision) in constants.into_iter().flatten() {
+            device.write_beside(memory, &words(&flat, precision), mark)?;
         }
-        match &self.wide {
-            Some(wide) => device.write_beside(&wide[2], &flat, mark),
-            None => Ok(()),
-        }
+        Ok(())
     }
-    /// Arguments of a kernel over rows of 16-bit numbers: rows of x, of y, hoisted numbers of both,
-    /// constants.
+    /// Arguments of a kernel of matrix units: rows of x, of y, hoisted numbers of both, constants.
     ///
     /// # Errors
     /// `Internal` when they were not loaded so.
-    pub fn halves(&self) -> Result<Vec<Arg<'_>>> {
-        match &self.half {
+    pub fn products(&self) -> Result<Vec<Arg<'_>>> {
+        match &self.products {
             Some(memories) => Ok(memories.iter().map(Arg::Memory).collect()),
             None => Err(Error::internal(
-                "rows of 16-bit numbers that were not loaded",
+                "rows for matrix units that were not loaded",
             )),
         }
     }

@@ -35,6 +35,11 @@ const FOLDS: [&str; 11] = [
     r#"{ kind = "reduce", op = "logsumexp" }"#,
 ];
 
+/// Whether matrix units multiply the rows of a pair.
+fn half_of(pair: &str) -> bool {
+    pair.contains("sum(x * y)") || pair.contains("cosine")
+}
+
 /// Compiles the kernels of some of the pairs; at least so many there must be.
 fn check(pairs: std::ops::Range<usize>, least: usize) {
     assert!(nvrtc::is_present(), "no libnvrtc");
@@ -276,19 +281,21 @@ fn kernels(pairs: std::ops::Range<usize>) -> Vec<(String, usize, String)> {
                 .unwrap();
                 // The matrix units' kernels beside those of single precision.
                 let single = precision == Precision::F32;
-                let half =
-                    (pair.contains("sum(x * y)") || pair.contains("cosine")) && f == 0 && single;
-                for input in ["f32", "f16", "bf16"]
-                    .into_iter()
-                    .take(if half { 3 } else { 1 })
-                {
+                let half = half_of(pair) && f == 0 && single;
+                let doubles = half_of(pair) && f == 0 && !single;
+                let inputs: &[&str] = match (half, doubles) {
+                    (true, _) => &["f32", "f16", "bf16", "tf32", "tf32x3"],
+                    (_, true) => &["plain", "f64"],
+                    (false, false) => &["f32"],
+                };
+                for input in inputs.iter().copied() {
                     // Single precision for one architecture, the others in turn.
                     let arch = if single && input == "f32" {
                         90
                     } else {
-                        [80, 100][(at + f) % 2]
+                        [80, 100, 90][(at + f + out.len()) % 3]
                     };
-                    let overrides = if half {
+                    let overrides = if half || doubles {
                         Overrides::read([("dense.input", input)]).unwrap()
                     } else {
                         Overrides::default()

@@ -40,7 +40,7 @@ use products::RowFacts;
 use sweeps::Sweeps;
 
 pub use crate::kernels::kernel_seconds;
-use crate::low_precision;
+use crate::low_precision::{self, ProductType};
 use crate::overrides::{DeviceFamily, FoldTiles, Overrides, Residency};
 use crate::plan::Plan;
 use crate::prune::Prune;
@@ -93,10 +93,10 @@ pub fn plan_for_all(
     let rows = residency(job, facts, overrides);
     plan.reasons.extend(where_rows_are(rows).map(Message::from));
     // Before the matrix is chosen, which depends on it.
-    let half = low_precision::input(job, overrides)?;
+    let input = low_precision::input(job, devices.iter().all(has_units), overrides)?;
     plan.reasons
-        .extend(half.map(|half| why_low(half, overrides)));
-    let matrix = Matrix::choose(job, plan.precision, facts.runtime, half, overrides)?;
+        .extend(input.map(|input| why_products(input, overrides)));
+    let matrix = Matrix::choose(job, plan.precision, facts.runtime, input, overrides)?;
     // One matrix, else folds, else values for the host.
     let work = match matrix {
         Some(matrix) => DeviceWork::Matrix(matrix),
@@ -195,22 +195,27 @@ fn prune_as(job: &Job, plan: &mut Plan, pruned: Option<Pruned>, work: DeviceWork
 /// Returns whether `devices` may multiply rounded rows as a filter: matrix units take f16 from
 /// compute capability 8.0 on; others only where `overrides` ask for it.
 pub fn multiplies(devices: &[Facts], overrides: &Overrides) -> bool {
-    let units = |facts: &Facts| facts.runtime == Runtime::Cuda && facts.capability >= 80;
     overrides
         .fold_tiles
-        .map_or(devices.iter().all(units), |asked| {
+        .map_or(devices.iter().all(has_units), |asked| {
             asked == FoldTiles::Matrix
         })
 }
 
-/// Returns why rows are multiplied in low precision.
-fn why_low(half: low_precision::LowPrecision, overrides: &Overrides) -> Message {
-    let how = if overrides.dense_input.is_some() {
-        "requested: numbers are rounded"
-    } else {
-        "every number is one"
+/// Returns whether a device has matrix units for 16-bit numbers and for double precision.
+fn has_units(facts: &Facts) -> bool {
+    facts.runtime == Runtime::Cuda && facts.capability >= 80
+}
+
+/// Returns why rows are multiplied by matrix units.
+fn why_products(input: ProductType, overrides: &Overrides) -> Message {
+    let how = match (overrides.dense_input, input) {
+        (_, ProductType::F64) => "matrix units add in double precision",
+        (Some(_), ProductType::Tf32x3) => "requested: products are rounded to 20 bits",
+        (Some(_), ProductType::Half(_) | ProductType::Tf32) => "requested: numbers are rounded",
+        (None, _) => "every number is one",
     };
-    format!("rows are multiplied as {}: {how}", half.name()).into()
+    format!("rows are multiplied as {}: {how}", input.name()).into()
 }
 
 /// Returns where the rows are, unless every device has all.

@@ -12,6 +12,7 @@ use crate::device::matrix::{Matrix, MatrixKernel};
 use crate::device::products;
 use crate::device::sweeps::Sweeps;
 use crate::device::{self, Facts};
+use crate::low_precision::ProductType;
 use crate::sweep::{FEW, HELD, SHARED, SweepWork, UNIT, WIDE, width};
 use crate::swept::Swept;
 use std::borrow::Cow;
@@ -24,8 +25,13 @@ use zipfold_core::{Job, Precision};
 const LANES: f64 = 128.0;
 /// The share of these that register-blocked tiles do start.
 const TILED: f64 = 0.83;
-/// Products of 16-bit numbers that matrix units add in the time of one operation.
+/// Products that matrix units add in the time of one operation: of 16-bit numbers, of single precision
+/// rounded to 11 bits, of single precision by three products, of double precision in the time of one
+/// operation of double precision.
 const MATRIX: f64 = 5.2;
+const TF32: f64 = 2.6;
+const TF32X3: f64 = 0.9;
+const DOUBLES: f64 = 1.4;
 /// The same in tiles whose rows stay in shared memory, and in others, on one NVIDIA H100
 /// (`bench/records/h100/2026-11-25-wide.md`).
 const STAYING: f64 = 6.2;
@@ -121,14 +127,18 @@ fn matrix_operations(job: &Job, work: &device::DeviceWork) -> f64 {
         .is_some_and(|f| f.is_mirrored(&job.space));
     let write = if mirrored { 2.0 * WRITE } else { WRITE };
     let single = job.low.operations().1 as f64;
-    if matches!(
-        work,
-        device::DeviceWork::Matrix(Matrix {
-            kernel: MatrixKernel::Products(_),
-            ..
-        })
-    ) {
-        return job.low.dim as f64 / MATRIX + single * BEHIND + write;
+    if let device::DeviceWork::Matrix(Matrix {
+        kernel: MatrixKernel::Products(input),
+        ..
+    }) = work
+    {
+        let rate = match input {
+            ProductType::Half(_) => MATRIX,
+            ProductType::Tf32 => TF32,
+            ProductType::Tf32x3 => TF32X3,
+            ProductType::F64 => DOUBLES,
+        };
+        return job.low.dim as f64 / rate + single * BEHIND + write;
     }
     pair_operations(job) / TILED + single + write
 }

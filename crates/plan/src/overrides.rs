@@ -249,12 +249,20 @@ words! {
     }
     /// The type in which matrix units take rows.
     DenseInput {
+        /// Numbers as they are, no matrix units.
+        Plain = "plain",
         /// Single precision, no matrix units.
         F32 = "f32",
         /// 16 bits, 5 of them exponent.
         F16 = "f16",
         /// 16 bits, 8 of them exponent.
         Bf16 = "bf16",
+        /// 19 bits, 8 of them exponent.
+        Tf32 = "tf32",
+        /// Single precision as two numbers of 19 bits, three products for one.
+        Tf32x3 = "tf32x3",
+        /// Double precision, of rows in double precision.
+        F64 = "f64",
     }
     /// Columns of a thread's tile.
     Across {
@@ -473,7 +481,7 @@ overrides! {
     product_method: ProductMethod = "product.method", "pr, map and mmap by elimination or by a search with bounds, pr, mar and sum also by a count of components; auto: what elimination refuses";
     load_vector: LoadWidth = "load.vector", "numbers that a device loads at a time";
     join_output: JoinOutput = "join.output", "matches go to pages at once, or are counted first";
-    dense_input: DenseInput = "dense.input", "the type in which matrix units take rows; f16 and bf16 round them";
+    dense_input: DenseInput = "dense.input", "the type in which matrix units take rows; f16, bf16 and tf32 round them, tf32x3 rounds products";
     dense_slice: Number<1, 32> = "dense.slice", "components of a slice of a dense kernel";
     dense_blocks: Number<1, 4> = "dense.blocks", "blocks of a dense kernel on a processor";
     dense_stages: Number<0, 4> = "dense.stages", "slices copied ahead by a dense kernel";

@@ -1,44 +1,72 @@
-//! Family *matrix*: inner products of rows of 16-bit numbers, by the matrix units where a device
-//! has them.
+//! Family *matrix*: inner products of rows of 16-bit numbers, or in single or double precision, by
+//! the matrix units where a device has them.
 
 use super::fill;
 use super::maps::{self, Placing};
 use super::pair::{RootText, pair_text};
+use super::type_name;
 use super::values::NO_ACCESS;
 use std::fmt::Write;
 use zipfold_core::pair::lower::Lowered;
 use zipfold_core::{Job, Precision};
-use zipfold_plan::device::products::STAYING;
-use zipfold_plan::low_precision::LowPrecision;
+use zipfold_plan::device::products::{Rounding, STAYING};
+use zipfold_plan::low_precision::ProductType;
 
-/// Threads of a block.
-pub const THREADS: u32 = 128;
 /// Rows and columns of a tile of pairs.
 pub const TILE: usize = 128;
-/// Components of a group, which one load takes, and groups of a slice.
-pub const GROUP: usize = 8;
+/// Bytes of a group of components, which one load takes, and groups of a slice.
+const GROUP: usize = 16;
 const SLICE: usize = 4;
 /// Slices that shared memory holds: 48 KiB of them.
 const STAGES: usize = 3;
 
-/// Groups of a packed row, whole slices of them.
-pub fn groups(dim: usize) -> usize {
-    dim.div_ceil(GROUP * SLICE) * SLICE
+/// Components of a group of numbers of this type.
+pub fn group(input: ProductType) -> usize {
+    GROUP / input.bytes()
 }
 
-/// Where the lanes of a warp have their cells: each of four warps has 64 × 64 of them.
-pub(super) const CELLS: &str = "const zf_u32 group = tid % 32u / 4u, lane = tid % 4u;\n    \
-     const zf_u32 down = tid / 64u * 64u, over = tid / 32u % 2u * 64u;";
+/// Groups of a packed row, whole slices of them.
+pub fn groups(dim: usize, input: ProductType) -> usize {
+    dim.div_ceil(group(input) * SLICE) * SLICE
+}
 
-/// The parameters of rows of 16-bit numbers.
-pub(super) fn inputs() -> String {
-    "ZF_IN(zf_u4) x, ZF_IN(zf_u4) y, ZF_IN(float) x_numbers, ZF_IN(float) y_numbers, ZF_IN(float) c"
-        .into()
+/// Threads of a block. A warp has 64 × 64 cells, or 32 × 64 of double precision: twice as many would
+/// not fit its registers.
+pub fn threads(input: ProductType) -> u32 {
+    (4 / down(input) * 128) as u32
+}
+
+/// Products below each other of a warp.
+fn down(input: ProductType) -> usize {
+    match input.precision() {
+        Precision::F32 => 4,
+        Precision::F64 => 2,
+    }
+}
+
+/// Where the lanes of a warp have their cells.
+pub(super) fn cells(input: ProductType) -> String {
+    format!(
+        "const zf_u32 group = tid % 32u / 4u, lane = tid % 4u;\n    \
+         const zf_u32 down = tid / 64u * {}u, over = tid / 32u % 2u * 64u;",
+        16 * down(input)
+    )
+}
+
+/// The parameters of rows of numbers of this type.
+pub(super) fn inputs(input: ProductType) -> String {
+    let number = type_name(input.precision());
+    format!(
+        "ZF_IN(zf_u4) x, ZF_IN(zf_u4) y, ZF_IN({number}) x_numbers, ZF_IN({number}) y_numbers, ZF_IN({number}) c"
+    )
 }
 
 /// What multiplies slices, before the kernels.
-pub fn functions() -> &'static str {
-    include_str!("../kernels/halves.h")
+pub fn functions(input: ProductType) -> &'static str {
+    match input.precision() {
+        Precision::F32 => include_str!("../kernels/halves.h"),
+        Precision::F64 => include_str!("../kernels/doubles.h"),
+    }
 }
 
 /// The kernel `name` for root `root` of `job`. With `mirror`, values also go to their transposed
@@ -47,12 +75,12 @@ pub fn kernel(
     name: &str,
     job: &Job,
     root: usize,
-    half: LowPrecision,
+    input: ProductType,
     placing: Placing,
     mirror: bool,
 ) -> String {
     let low = &job.low;
-    let pair = pair_text(low, None, Precision::F32);
+    let pair = pair_text(low, None, input.precision());
     let value = match &pair.roots[root] {
         RootText::Numbers(n) => n[0].clone(),
         RootText::Components(..) => "0".into(),
@@ -69,14 +97,24 @@ pub fn kernel(
         ),
         ("NAME", name.to_string()),
         ("MAP", maps::text(placing)),
-        ("INPUTS", inputs()),
-        ("CELLS", CELLS.into()),
+        ("INPUTS", inputs(input)),
+        ("CELLS", cells(input)),
+        ("THREADS", threads(input).to_string()),
+        ("BLOCKS", (down(input) / 2).to_string()),
+        ("NUMBER", type_name(input.precision()).into()),
+        ("TWO", two(input.precision()).into()),
+        ("DOWN", down(input).to_string()),
         ("STAGES", STAGES.to_string()),
         (
             "LOOP",
-            products(low, half, (["x", "y"], "0.0f"), &Slices::OF_MATRIX),
+            products(
+                low,
+                input,
+                (["x", "y"], zero(input)),
+                &Slices::of_matrix(input),
+            ),
         ),
-        ("GROUPS", groups(low.dim).to_string()),
+        ("GROUPS", groups(low.dim, input).to_string()),
         ("XA", low.row_scalars[0].len().to_string()),
         ("YA", low.row_scalars[1].len().to_string()),
         ("SUM", format!("v{reduce}")),
@@ -84,6 +122,22 @@ pub fn kernel(
         ("VALUE", value),
     ];
     access(low) + &fill(include_str!("../kernels/matrix.c"), &places) + NO_ACCESS
+}
+
+/// The type of two numbers.
+fn two(precision: Precision) -> &'static str {
+    match precision {
+        Precision::F32 => "zf_f2",
+        Precision::F64 => "zf_d2",
+    }
+}
+
+/// What sums begin with.
+fn zero(input: ProductType) -> &'static str {
+    match input.precision() {
+        Precision::F32 => "0.0f",
+        Precision::F64 => "0.0",
+    }
 }
 
 /// Macros for the hoisted numbers of rows, and constants.
@@ -115,28 +169,37 @@ pub(crate) struct Slices {
     /// Whether rows r and r + 8 of the first side are paired, so that products need no moves between
     /// registers: where they are put in shared memory, or were packed so.
     paired: bool,
+    /// Threads of a block.
+    threads: u32,
 }
 
 impl Slices {
     /// Those of a matrix: three of both sides take the 48 KiB that every kernel has.
-    const OF_MATRIX: Slices = Slices {
-        staying: 0,
-        stages: STAGES,
-        paired: true,
-    };
+    fn of_matrix(input: ProductType) -> Self {
+        Slices {
+            staying: 0,
+            stages: STAGES,
+            paired: input.precision() == Precision::F32,
+            threads: threads(input),
+        }
+    }
     /// Those of folds over rows of `dim` components, which may be packed in pairs.
     pub(crate) fn new(dim: usize, paired: bool) -> Self {
+        let input = ProductType::Half(Rounding::TYPE);
+        let threads = threads(input);
         if dim <= STAYING {
             Slices {
-                staying: groups(dim),
+                staying: groups(dim, input),
                 stages: STAGES + 1,
                 paired: true,
+                threads,
             }
         } else {
             Slices {
                 staying: 0,
                 stages: STAGES - 1,
                 paired,
+                threads,
             }
         }
     }
@@ -179,7 +242,7 @@ impl Slices {
 /// are rows of `sides`.
 pub(super) fn products(
     low: &Lowered,
-    half: LowPrecision,
+    input: ProductType,
     (sides, first): ([&str; 2], &str),
     slices: &Slices,
 ) -> String {
@@ -190,8 +253,10 @@ pub(super) fn products(
         ("FIRST_SUM", first.to_string()),
         ("STAGES", slices.stages.to_string()),
         ("WAIT", (slices.stages - 2).to_string()),
-        ("GROUPS", groups(low.dim).to_string()),
-        ("HALF", half.name().to_string()),
+        ("GROUPS", groups(low.dim, input).to_string()),
+        ("HALF", input.name().to_string()),
+        ("NUMBER", type_name(input.precision()).into()),
+        ("DOWN", down(input).to_string()),
         ("PAIRED", paired.to_string()),
         ("ROWS", rows),
         ("COLUMNS", columns),
@@ -202,6 +267,20 @@ pub(super) fn products(
 /// Copies slice `k8` of the sides that do not stay into stage `into`, a group of a row each time.
 fn copy(sides: [&str; 2], slices: &Slices) -> String {
     let (mut out, stage) = (String::new(), slices.stage());
+    if slices.threads as usize > TILE {
+        // Half of the threads copy the rows of one side each.
+        let [rows, columns] = sides;
+        for g in 0..SLICE {
+            let _ = writeln!(
+                out,
+                "ZF_COPY16(&slices[into * {stage}u + tid / 128u * 512u + {}u + (tid % 128u ^ {}u)], \
+                 &(tid < 128u ? {rows} : {columns})[(tid < 128u ? {rows}_rows : {columns}_rows) + (size_t)((k8 + {g}u) * 128u + tid % 128u)]);",
+                g * 128,
+                g * 2
+            );
+        }
+        return out;
+    }
     let moving = if slices.staying > 0 {
         &sides[1..]
     } else {

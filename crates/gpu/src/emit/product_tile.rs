@@ -19,6 +19,7 @@ use zipfold_core::fold::Nearest;
 use zipfold_core::pair::lower::Lowered;
 use zipfold_plan::device::products::{ProductForm, Rounding};
 use zipfold_plan::device::sweeps::{PairTiles, Shape};
+use zipfold_plan::low_precision::ProductType;
 
 /// The texts of a tile that computes pairs.
 #[derive(Default)]
@@ -40,6 +41,9 @@ const CELLS: &str = "#define ZF_ROW(p) (down + (p) / 2 * 16u + (p) % 2 * 8u + gr
 const CELL: &str = "sum[p / 2][q / 2][p % 2 * 2 + q % 2]";
 /// Roundings of a limit that becomes one of sums, in parts of its terms.
 const SLACK: &str = "2.4e-7f";
+
+/// The numbers that are multiplied.
+const INPUT: ProductType = ProductType::Half(Rounding::TYPE);
 
 /// A tile of matrix units.
 pub(super) struct ProductTile<'t> {
@@ -118,7 +122,7 @@ impl<'t> ProductTile<'t> {
     }
     /// Where the groups of the rows of `name` from `first` on begin.
     fn panel(&self, name: &str, first: &str) -> String {
-        let (upper, groups) = (name.to_uppercase(), matrix::groups(self.low.dim));
+        let (upper, groups) = (name.to_uppercase(), matrix::groups(self.low.dim, INPUT));
         format!(
             "const size_t {name}_rows = (size_t)ZF_PANEL_{upper}({first}) * {groups}u * 128u;\n"
         )
@@ -170,17 +174,20 @@ impl<'t> ProductTile<'t> {
         let reduce = self.rounding.reduce.0;
         let finish = format!("const float v{reduce} = {};\n", self.value()) + &pair.finish;
         TileTexts {
-            before: matrix::functions().to_string() + &self.access() + CELLS,
+            before: matrix::functions(INPUT).to_string() + &self.access() + CELLS,
             inner: vec![],
             places: vec![
-                ("INPUTS", matrix::inputs() + &sweep::wide_inputs(self.shape)),
+                (
+                    "INPUTS",
+                    matrix::inputs(INPUT) + &sweep::wide_inputs(self.shape),
+                ),
                 ("SLICES", self.declared()),
-                ("PLACES", matrix::CELLS.into()),
+                ("PLACES", matrix::cells(INPUT)),
                 ("BEGIN", begin),
                 ("START", start),
                 (
                     "LOOP",
-                    matrix::products(low, Rounding::TYPE, (names, first), &self.slices),
+                    matrix::products(low, INPUT, (names, first), &self.slices),
                 ),
                 ("FINISH", finish),
                 ("AW", self.numbers(false).to_string()),

@@ -1,5 +1,5 @@
-    float sum[4][8][4];
-    ZF_UNROLL for (int m = 0; m < 4; m++) ZF_UNROLL for (int n = 0; n < 8; n++) ZF_UNROLL for (int e = 0; e < 4; e++) sum[m][n][e] = @FIRST_SUM@;
+    @NUMBER@ sum[@DOWN@][8][4];
+    ZF_UNROLL for (int m = 0; m < @DOWN@; m++) ZF_UNROLL for (int n = 0; n < 8; n++) ZF_UNROLL for (int e = 0; e < 4; e++) sum[m][n][e] = @FIRST_SUM@;
     // Copies run on their own, @STAGES@ - 1 slices ahead of the work.
     ZF_UNROLL for (zf_u32 into = 0u; into < @STAGES@u - 1u; into++) {
         if (into * 4u < @GROUPS@u) {

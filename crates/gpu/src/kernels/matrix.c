@@ -1,9 +1,9 @@
-// Inner products of rows of 16-bit numbers, tiles of 128 x 128 cells: slices of 32 components in shared memory, @STAGES@ of
-// them in turn. Each of four warps has 64 x 64 cells, as 4 x 8 products of 16 x 8 cells, summed in single precision.
-// x and y are panels of 128 rows, by groups of 8 components: a group of a row is one load, and all a lane needs of two products.
+// Inner products of rows by matrix units, tiles of 128 x 128 cells: slices of four groups of components in shared memory, @STAGES@ of
+// them in turn. A warp has @DOWN@ x 8 products of 16 x 8 cells, summed in @NUMBER@.
+// x and y are panels of 128 rows, by groups of 16 bytes: a group of a row is one load, and all a lane needs of its products.
 // Rows are permuted in shared memory, so that the lanes of a warp meet in no bank.
-ZF_KERNEL ZF_BOUNDS(128, 2) void @NAME@(@INPUTS@,
-    ZF_OUT(float) out, ZF_OUT(float) mirror, ZF_IN(zf_u32) table, zf_u32 row0, zf_u32 rows, zf_u32 col0, zf_u32 cols, zf_u32 across, zf_u32 launch)
+ZF_KERNEL ZF_BOUNDS(@THREADS@, @BLOCKS@) void @NAME@(@INPUTS@,
+    ZF_OUT(@NUMBER@) out, ZF_OUT(@NUMBER@) mirror, ZF_IN(zf_u32) table, zf_u32 row0, zf_u32 rows, zf_u32 col0, zf_u32 cols, zf_u32 across, zf_u32 launch)
 {
     ZF_SHARED zf_u4 slices[@STAGES@ * 1024];
     const zf_u32 tid = ZF_TID;
@@ -16,19 +16,19 @@ ZF_KERNEL ZF_BOUNDS(128, 2) void @NAME@(@INPUTS@,
     const zf_u32 i0 = row0 + block_i * 128u, j0 = col0 + block_j * 128u;
     const size_t x_rows = (size_t)ZF_PANEL_X(i0) * @GROUPS@u * 128u, y_rows = (size_t)ZF_PANEL_Y(j0) * @GROUPS@u * 128u;
 @LOOP@    const size_t x_first = (size_t)ZF_PANEL_X(i0) * (@XA@u * 128u), y_first = (size_t)ZF_PANEL_Y(j0) * (@YA@u * 128u);
-    ZF_UNROLL for (int m = 0; m < 4; m++) ZF_UNROLL for (int n = 0; n < 8; n++) ZF_UNROLL for (int e = 0; e < 4; e++) {
+    ZF_UNROLL for (int m = 0; m < @DOWN@; m++) ZF_UNROLL for (int n = 0; n < 8; n++) ZF_UNROLL for (int e = 0; e < 4; e++) {
         const size_t x_at = x_first + down + m * 16u + e / 2 * 8u + group, y_at = y_first + over + n * 8u + lane * 2u + e % 2;
         (void)x_at; (void)y_at;
-        const float @SUM@ = sum[m][n][e];
+        const @NUMBER@ @SUM@ = sum[m][n][e];
 @FINISH@
         sum[m][n][e] = @VALUE@;
     }
-    ZF_UNROLL for (int m = 0; m < 4; m++) ZF_UNROLL for (int h = 0; h < 2; h++) ZF_UNROLL for (int n = 0; n < 8; n++) {
+    ZF_UNROLL for (int m = 0; m < @DOWN@; m++) ZF_UNROLL for (int h = 0; h < 2; h++) ZF_UNROLL for (int n = 0; n < 8; n++) {
         const zf_u32 ii = i0 - row0 + down + m * 16u + h * 8u + group, jj = j0 - col0 + over + n * 8u + lane * 2u;
         const size_t at = (size_t)ii * cols + jj;
         if (ii < rows && jj + 1u < cols && cols % 2u == 0u) {
-            zf_f2 v; v.x = sum[m][n][h * 2]; v.y = sum[m][n][h * 2 + 1];
-            *(ZF_GLOBAL zf_f2*)&out[at] = v;
+            @TWO@ v; v.x = sum[m][n][h * 2]; v.y = sum[m][n][h * 2 + 1];
+            *(ZF_GLOBAL @TWO@*)&out[at] = v;
         } else if (ii < rows) {
             if (jj < cols) out[at] = sum[m][n][h * 2];
             if (jj + 1u < cols) out[at + 1u] = sum[m][n][h * 2 + 1];

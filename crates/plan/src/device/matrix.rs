@@ -9,7 +9,7 @@
 use super::facts::Runtime;
 use super::loads::load_width;
 use super::maps::Placing;
-use crate::low_precision::LowPrecision;
+use crate::low_precision::ProductType;
 use crate::overrides::{DeviceFamily, Overrides};
 use zipfold_core::fold::Fold;
 use zipfold_core::pair::lower::Lowered;
@@ -30,8 +30,8 @@ pub struct Matrix {
 /// The kernel of a matrix.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum MatrixKernel {
-    /// Rows of 16-bit numbers multiplied by matrix units.
-    Products(LowPrecision),
+    /// Rows of numbers of this type, multiplied by matrix units.
+    Products(ProductType),
     /// Slices of components are reused by register-blocked tiles.
     Blocks(MatrixShape),
     /// A thread computes whole pairs.
@@ -39,7 +39,7 @@ pub enum MatrixKernel {
 }
 
 impl Matrix {
-    /// Returns how the matrix of `job` is computed, whose rows are multiplied as `half` if at all.
+    /// Returns how the matrix of `job` is computed, whose rows matrix units take as `input` if at all.
     /// Returns `None` if the job is something else, or if `overrides` leave the folding to the
     /// host.
     ///
@@ -49,7 +49,7 @@ impl Matrix {
         job: &Job,
         precision: Precision,
         runtime: Runtime,
-        half: Option<LowPrecision>,
+        input: Option<ProductType>,
         overrides: &Overrides,
     ) -> Result<Option<Matrix>> {
         if !is_matrix(job) || overrides.device_family == Some(DeviceFamily::Values) {
@@ -61,8 +61,8 @@ impl Matrix {
             None
         };
         // The fastest that the data and the formula allow comes first.
-        let kernel = match half {
-            Some(half) => MatrixKernel::Products(half),
+        let kernel = match input {
+            Some(input) => MatrixKernel::Products(input),
             None if fits(job) && overrides.device_family != Some(DeviceFamily::Pairs) => {
                 MatrixKernel::Blocks(shape(job, precision, runtime, overrides)?)
             }

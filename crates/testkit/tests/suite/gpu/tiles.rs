@@ -1,10 +1,10 @@
 //! Dense tiles, and folds of wide and short rows that take their pairs from them.
 
-use super::{FOLDS, alone, cloud, device, every, on_device, problem};
+use super::{FOLDS, all_numbers, alone, cloud, device, every, on_device, outcome_of, problem};
 use zipfold::internals::device::{Runtime, list};
 use zipfold::internals::plan::device::DeviceWork;
 use zipfold::internals::plan::device::matrix::MatrixKernel;
-use zipfold::internals::plan::low_precision::LowPrecision;
+use zipfold::internals::plan::low_precision::{LowPrecision, ProductType};
 use zipfold_core::problem::Problem;
 use zipfold_core::{Data, Domain, Precision, Table, describe, oracle};
 use zipfold_testkit::compare::{close, difference, same};
@@ -379,7 +379,11 @@ fn inner_products_of_16_bit_rows_are_those_of_single_precision() {
             let Some(DeviceWork::Matrix(matrix)) = plan.device.map(|on| on.work) else {
                 panic!("{pair}")
             };
-            assert_eq!(matrix.kernel, MatrixKernel::Products(half), "{pair}");
+            assert_eq!(
+                matrix.kernel,
+                MatrixKernel::Products(ProductType::Half(half)),
+                "{pair}"
+            );
         }
         let wanted = numbers(&job, &oracle::run(&job).unwrap());
         let got = on_device(&problem, &job, device, &[]).unwrap();
@@ -408,6 +412,101 @@ fn inner_products_of_16_bit_rows_are_those_of_single_precision() {
         difference(&asked[0], &wanted[0], |a, b| (a - b).abs() <= 1.0),
         None
     );
+}
+
+/// What matrix units take of single and of double precision: the sums are off by no more than the
+/// type says, and rows that do not fit are refused.
+#[test]
+#[ignore = "needs opencl"]
+fn inner_products_by_matrix_units_are_as_near_as_their_type_says() {
+    let (device, _turn) = device();
+    let pairs = [
+        ("sum(x * y)", "matrix", Domain::Cross),
+        ("sum(x * y) * 0.5 + 1", "matrix", Domain::Diagonal),
+        (
+            "1 - sum(x * y) / sqrt(sum(x * x) * sum(y * y))",
+            "condensed",
+            Domain::Triangle,
+        ),
+        ("sum(x * y)", "matrix", Domain::Square),
+    ];
+    // By type: the precision asked for, and the error of a product by its magnitude.
+    let types = [
+        ("tf32", Precision::F32, 2f64.powi(-10)),
+        ("tf32x3", Precision::F32, 2f64.powi(-19)),
+        ("f64", Precision::F64, 2f64.powi(-50)),
+    ];
+    for (at, (input, precision, error)) in types.iter().cycle().take(24).enumerate() {
+        let (pair, kind, domain) = pairs[at / 3 % 4];
+        let dim = [8, 17, 64, 301][(at / 3 + at) % 4];
+        let text = format!("pair = {{ formula = \"{pair}\" }}\nfolds = [{{ kind = \"{kind}\" }}]");
+        let problem = Problem {
+            domain: Some(domain),
+            precision: Some(*precision),
+            ..problem(&text)
+        };
+        let rows = |seed: u64, rows: usize| {
+            let t = cloud(seed, rows, dim);
+            let all = (0..rows * dim).map(|at| t.elements().get(at) * 1.25 - 0.5);
+            match precision {
+                Precision::F32 => Table::f32(rows, dim, all.map(|v| v as f32).collect()),
+                Precision::F64 => Table::f64(rows, dim, all.map(|v| v * (1.0 / 3.0)).collect()),
+            }
+            .unwrap()
+        };
+        let other = (domain == Domain::Cross).then(|| rows(52, 190));
+        let data = Data {
+            x: rows(51, 301),
+            y: other,
+            weights: vec![],
+        };
+        let job = describe(&problem, data).unwrap();
+        let wanted = numbers(&job, &oracle::run(&job).unwrap());
+        let outcome = outcome_of(&problem, &job, device, &[("dense.input", input)]).unwrap();
+        let Some(DeviceWork::Matrix(matrix)) = outcome.plan.device.as_ref().map(|on| &on.work)
+        else {
+            panic!("{pair} as {input} on the host")
+        };
+        assert!(
+            matches!(matrix.kernel, MatrixKernel::Products(kind) if kind.name() == *input),
+            "{pair} as {input}: {matrix:?}"
+        );
+        // A bound of the sum of |x·y|, or of what lengths leave of it; sums in single precision have
+        // their own roundings.
+        let largest =
+            |t: &Table| (0..t.rows() * dim).fold(0.0f64, |m, at| m.max(t.elements().get(at).abs()));
+        let sum = match pair.contains("sqrt") {
+            true => 1.0,
+            false => largest(&job.x) * largest(job.other()) * dim as f64,
+        };
+        let own = if *precision == Precision::F32 {
+            3e-7 * sum
+        } else {
+            0.0
+        };
+        let most = sum * error + own;
+        let near = |a: f64, b: f64| (a - b).abs() <= most || a.is_nan() && b.is_nan();
+        let odd = difference(&all_numbers(&job, &outcome)[0], &wanted[0], near);
+        assert_eq!(odd, None, "{pair} {dim} {input}");
+    }
+    let problem = problem("pair = { formula = \"sum(x * y)\" }\nfolds = [{ kind = \"matrix\" }]");
+    let mut items = vec![0.5; 20 * 9];
+    items[33] = f32::INFINITY;
+    let job = alone(&problem, Table::f32(20, 9, items).unwrap());
+    for (input, says) in [
+        ("tf32x3", "a number does not fit tf32x3"),
+        (
+            "f64",
+            "expected a matrix of inner products in double precision",
+        ),
+    ] {
+        let refused = outcome_of(&problem, &job, device, &[("dense.input", input)]);
+        let e = refused.err().map(|e| e.to_string()).unwrap_or_default();
+        assert!(e.contains(says), "{input}: {e}");
+    }
+    let got = on_device(&problem, &job, device, &[("dense.input", "tf32")]).unwrap();
+    let wanted = numbers(&job, &oracle::run(&job).unwrap());
+    assert_eq!(difference(&got[0], &wanted[0], same), None);
 }
 
 /// Rows too short for slices of components, and formulas without one loop: whole pairs by thread,
