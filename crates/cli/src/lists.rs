@@ -231,7 +231,7 @@ pub(crate) fn settings_text() -> String {
             .map(|s| vec![s.key.into(), s.values, s.about.into()]),
     );
     format!(
-        "{}\n\nPlan choices change speed, never the answer (but for dense.input=f16|bf16, which rounds rows).",
+        "{}\n\nPlan choices change speed, never the answer (but for dense.input=f16|bf16|tf32|tf32x3, which rounds).",
         columns(&rows)
     )
 }

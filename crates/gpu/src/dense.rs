@@ -82,13 +82,13 @@ pub fn source(
         work.triangle.map(|placing| ("zf_half", placing)),
     ];
     let mut source = header(runtime) + &panels::panels(job, rows);
-    if let matrix::MatrixKernel::Products(input) = work.kernel {
-        source += products::functions(input);
+    if let matrix::MatrixKernel::Products(shape) = work.kernel {
+        source += products::functions(shape.input);
     }
     for (name, map) in named.into_iter().flatten() {
         source += &match work.kernel {
-            matrix::MatrixKernel::Products(input) => {
-                products::kernel(name, job, root, input, map, is_mirrored(job))
+            matrix::MatrixKernel::Products(shape) => {
+                products::kernel(name, job, root, &shape, map, is_mirrored(job))
             }
             matrix::MatrixKernel::Blocks(shape) => {
                 text::kernel(name, job, root, &MatrixShape { map, ..shape })
@@ -114,10 +114,12 @@ impl<'j> Dense<'j> {
         device: &Device,
     ) -> Result<Self> {
         let source = source(job, work, precision, device.facts.runtime, rows)?;
-        let (multiplied, threads) = match work.kernel {
-            matrix::MatrixKernel::Products(input) => (true, products::threads(input)),
-            matrix::MatrixKernel::Blocks(shape) => (false, shape.threads()),
-            matrix::MatrixKernel::Pairs => (false, whole_pairs::THREADS),
+        let (shared, threads) = match work.kernel {
+            matrix::MatrixKernel::Products(shape) => {
+                (Some(shape.bytes()), products::threads(shape.input))
+            }
+            matrix::MatrixKernel::Blocks(shape) => (None, shape.threads()),
+            matrix::MatrixKernel::Pairs => (None, whole_pairs::THREADS),
         };
         let side = work.kernel.side();
         let names = if work.triangle.is_some() {
@@ -125,7 +127,12 @@ impl<'j> Dense<'j> {
         } else {
             &["zf_cross"]
         };
-        let mut kernels = device.compile(&source, names)?.into_iter();
+        let kernels = device.compile(&source, names)?.into_iter();
+        let kernels = kernels.map(|kernel| match shared {
+            Some(bytes) => kernel.with_shared(bytes),
+            None => Ok(kernel),
+        });
+        let mut kernels = kernels.collect::<Result<Vec<_>>>()?.into_iter();
         let mut pass = |placing: Placing| {
             let side = if placing.by_thread { 1 } else { side };
             kernels.next().map(|kernel| MatrixPass {
@@ -142,7 +149,7 @@ impl<'j> Dense<'j> {
         Ok(Dense {
             job,
             precision,
-            multiplied,
+            multiplied: shared.is_some(),
             cross,
             triangle,
         })

@@ -449,9 +449,9 @@ pub fn sources(job: &Job, plan: &Plan, runtime: Runtime) -> Result<Vec<(String, 
 fn kinds(work: &DeviceWork, precision: Precision) -> Kinds {
     let products = match work {
         DeviceWork::Matrix(Matrix {
-            kernel: matrix::MatrixKernel::Products(input),
+            kernel: matrix::MatrixKernel::Products(shape),
             ..
-        }) => Some(ProductRows::Plain(*input)),
+        }) => Some(ProductRows::Plain(shape.input)),
         DeviceWork::Sweeps(folds) => {
             let mut found = folds.iter().filter_map(|sweeps| {
                 let products = sweeps.products.as_ref()?;

@@ -285,7 +285,7 @@ fn kernels(pairs: std::ops::Range<usize>) -> Vec<(String, usize, String)> {
                 let doubles = half_of(pair) && f == 0 && !single;
                 let inputs: &[&str] = match (half, doubles) {
                     (true, _) => &["f32", "f16", "bf16", "tf32", "tf32x3"],
-                    (_, true) => &["plain", "f64"],
+                    (_, true) => &["f32", "f64"],
                     (false, false) => &["f32"],
                 };
                 for input in inputs.iter().copied() {

@@ -93,7 +93,7 @@ pub fn plan_for_all(
     let rows = residency(job, facts, overrides);
     plan.reasons.extend(where_rows_are(rows).map(Message::from));
     // Before the matrix is chosen, which depends on it.
-    let input = low_precision::input(job, devices.iter().all(has_units), overrides)?;
+    let input = low_precision::input(job, overrides)?;
     plan.reasons
         .extend(input.map(|input| why_products(input, overrides)));
     let matrix = Matrix::choose(job, plan.precision, facts.runtime, input, overrides)?;
@@ -202,7 +202,7 @@ pub fn multiplies(devices: &[Facts], overrides: &Overrides) -> bool {
         })
 }
 
-/// Returns whether a device has matrix units for 16-bit numbers and for double precision.
+/// Returns whether a device has matrix units for 16-bit numbers.
 fn has_units(facts: &Facts) -> bool {
     facts.runtime == Runtime::Cuda && facts.capability >= 80
 }
@@ -210,7 +210,7 @@ fn has_units(facts: &Facts) -> bool {
 /// Returns why rows are multiplied by matrix units.
 fn why_products(input: ProductType, overrides: &Overrides) -> Message {
     let how = match (overrides.dense_input, input) {
-        (_, ProductType::F64) => "matrix units add in double precision",
+        (_, ProductType::F64) => "requested: products are rounded with their sums",
         (Some(_), ProductType::Tf32x3) => "requested: products are rounded to 20 bits",
         (Some(_), ProductType::Half(_) | ProductType::Tf32) => "requested: numbers are rounded",
         (None, _) => "every number is one",

@@ -28,10 +28,10 @@ const TILED: f64 = 0.83;
 /// Products that matrix units add in the time of one operation: of 16-bit numbers, of single precision
 /// rounded to 11 bits, of single precision by three products, of double precision in the time of one
 /// operation of double precision.
-const MATRIX: f64 = 5.2;
-const TF32: f64 = 2.6;
-const TF32X3: f64 = 0.9;
-const DOUBLES: f64 = 1.4;
+const MATRIX: f64 = 6.5;
+const TF32: f64 = 3.5;
+const TF32X3: f64 = 1.3;
+const DOUBLES: f64 = 1.63;
 /// The same in tiles whose rows stay in shared memory, and in others, on one NVIDIA H100
 /// (`bench/records/h100/2026-11-25-wide.md`).
 const STAYING: f64 = 6.2;
@@ -128,11 +128,11 @@ fn matrix_operations(job: &Job, work: &device::DeviceWork) -> f64 {
     let write = if mirrored { 2.0 * WRITE } else { WRITE };
     let single = job.low.operations().1 as f64;
     if let device::DeviceWork::Matrix(Matrix {
-        kernel: MatrixKernel::Products(input),
+        kernel: MatrixKernel::Products(shape),
         ..
     }) = work
     {
-        let rate = match input {
+        let rate = match shape.input {
             ProductType::Half(_) => MATRIX,
             ProductType::Tf32 => TF32,
             ProductType::Tf32x3 => TF32X3,

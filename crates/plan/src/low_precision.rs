@@ -2,8 +2,9 @@
 //!
 //! Matrix units multiply 16-bit numbers and add in single precision. That is exact only if every
 //! number of the rows is one of 16 bits (small integers, bits, data stored as f16), so it is chosen
-//! by itself in that case only; otherwise the user must ask for it by `dense.input`. Rows in double
-//! precision lose nothing, so units that multiply them are chosen where a device has some.
+//! by itself in that case only; otherwise the user must ask for it by `dense.input`. Units for double
+//! precision round each product with its sum, so they have other last bits than the host and are
+//! for those who ask, too.
 //!
 //! ```text
 //! f16, bf16    each number is off by 2⁻¹¹, 2⁻⁸ of itself at most; products are exact
@@ -150,7 +151,7 @@ fn no_products(asked: ProductType) -> Error {
 /// Returns the type that `overrides` ask for, if any.
 fn requested(overrides: &Overrides) -> Option<Option<ProductType>> {
     Some(match overrides.dense_input? {
-        DenseInput::Plain | DenseInput::F32 => None,
+        DenseInput::F32 => None,
         DenseInput::F16 => Some(ProductType::Half(LowPrecision::F16)),
         DenseInput::Bf16 => Some(ProductType::Half(LowPrecision::Bf16)),
         DenseInput::Tf32 => Some(ProductType::Tf32),
@@ -160,23 +161,21 @@ fn requested(overrides: &Overrides) -> Option<Option<ProductType>> {
 }
 
 /// Returns as what rows of `job` are multiplied by matrix units: as 16-bit numbers if every number
-/// is one, in double precision if `doubles` says that all devices have units for it, or as the user
-/// asks; `None` without matrix units.
+/// is one, or as the user asks; `None` without matrix units.
 ///
 /// # Errors
 /// `Request` for formulas that are no inner products, and for numbers that the type does not hold.
-pub fn input(job: &Job, doubles: bool, overrides: &Overrides) -> Result<Option<ProductType>> {
+pub fn input(job: &Job, overrides: &Overrides) -> Result<Option<ProductType>> {
     let fits = is_product_matrix(job) && overrides.device_family.is_none();
     let Some(asked) = requested(overrides) else {
         return Ok(match job.precision {
             _ if !fits => None,
-            Precision::F64 => doubles.then_some(ProductType::F64),
             Precision::F32 if job.low.dim <= LONGEST && is_raw(job) => {
                 let halves = [LowPrecision::F16, LowPrecision::Bf16];
                 let exact = |half: &LowPrecision| all(job, |v| half.holds(v as f32));
                 halves.into_iter().find(exact).map(ProductType::Half)
             }
-            Precision::F32 => None,
+            Precision::F32 | Precision::F64 => None,
         });
     };
     let Some(asked) = asked else {

@@ -250,8 +250,6 @@ words! {
     /// The type in which matrix units take rows.
     DenseInput {
         /// Numbers as they are, no matrix units.
-        Plain = "plain",
-        /// Single precision, no matrix units.
         F32 = "f32",
         /// 16 bits, 5 of them exponent.
         F16 = "f16",
@@ -483,6 +481,7 @@ overrides! {
     join_output: JoinOutput = "join.output", "matches go to pages at once, or are counted first";
     dense_input: DenseInput = "dense.input", "the type in which matrix units take rows; f16, bf16 and tf32 round them, tf32x3 rounds products";
     dense_slice: Number<1, 32> = "dense.slice", "components of a slice of a dense kernel";
+    dense_band: Number<1, 1024> = "dense.band", "rows of tiles whose blocks matrix units take together";
     dense_blocks: Number<1, 4> = "dense.blocks", "blocks of a dense kernel on a processor";
     dense_stages: Number<0, 4> = "dense.stages", "slices copied ahead by a dense kernel";
     dense_across: Across = "dense.across", "columns of a thread's tile in a dense kernel";

@@ -76,7 +76,7 @@ const CUBE: &str = "sum(abs(x - y)^3)";
 const MILLION: usize = 1_000_000;
 
 /// First what the planner picks, of every workload; variants by hand after it.
-pub(crate) const WORKS: [Work; 88] = [
+pub(crate) const WORKS: [Work; 95] = [
     (
         "dense dot f32",
         N,
@@ -159,6 +159,76 @@ pub(crate) const WORKS: [Work; 88] = [
         L1,
         DENSE,
         "f64",
+    ),
+    (
+        "dense dot f64",
+        N / 2,
+        N / 2,
+        512,
+        Domain::Cross,
+        "sum(x * y)",
+        DENSE,
+        "dense.input=f64",
+    ),
+    (
+        "dense dot f64",
+        N / 2,
+        N / 2,
+        512,
+        Domain::Cross,
+        "sum(x * y)",
+        DENSE,
+        "",
+    ),
+    (
+        "dense cosine f64",
+        N / 2,
+        N / 2,
+        512,
+        Domain::Cross,
+        ANGLES,
+        DENSE,
+        "dense.input=f64",
+    ),
+    (
+        "dense cosine f64",
+        N / 2,
+        N / 2,
+        512,
+        Domain::Cross,
+        ANGLES,
+        DENSE,
+        "",
+    ),
+    (
+        "dense L2 f64",
+        N / 2,
+        N / 2,
+        512,
+        Domain::Cross,
+        L2,
+        DENSE,
+        "",
+    ),
+    (
+        "dense dot f32",
+        N,
+        N,
+        512,
+        Domain::Cross,
+        "sum(x * y)",
+        DENSE,
+        "dense.input=tf32",
+    ),
+    (
+        "dense dot f32",
+        N,
+        N,
+        512,
+        Domain::Cross,
+        "sum(x * y)",
+        DENSE,
+        "dense.input=tf32x3",
     ),
     (
         "triangle L1 f32",
@@ -869,7 +939,7 @@ pub(crate) fn job(work: &Work, most: usize, longest: usize) -> zipfold_core::Res
     );
     let problem: Problem =
         toml::from_str(&text).map_err(|e| zipfold_core::Error::request(e.to_string()))?;
-    let precision = if set.contains("f64") {
+    let precision = if work.0.contains("f64") || set.contains("f64") {
         Precision::F64
     } else {
         Precision::F32

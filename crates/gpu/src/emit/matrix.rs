@@ -2,13 +2,14 @@
 //! the matrix units where a device has them.
 
 use super::fill;
-use super::maps::{self, Placing};
+use super::maps::{self, Map, Placing};
 use super::pair::{RootText, pair_text};
 use super::type_name;
 use super::values::NO_ACCESS;
 use std::fmt::Write;
 use zipfold_core::pair::lower::Lowered;
 use zipfold_core::{Job, Precision};
+use zipfold_plan::device::matrix::ProductShape;
 use zipfold_plan::device::products::{Rounding, STAYING};
 use zipfold_plan::low_precision::ProductType;
 
@@ -17,7 +18,7 @@ pub const TILE: usize = 128;
 /// Bytes of a group of components, which one load takes, and groups of a slice.
 const GROUP: usize = 16;
 const SLICE: usize = 4;
-/// Slices that shared memory holds: 48 KiB of them.
+/// Slices that shared memory holds at least.
 const STAGES: usize = 3;
 
 /// Components of a group of numbers of this type.
@@ -75,11 +76,12 @@ pub fn kernel(
     name: &str,
     job: &Job,
     root: usize,
-    input: ProductType,
+    shape: &ProductShape,
     placing: Placing,
     mirror: bool,
 ) -> String {
-    let low = &job.low;
+    let (low, input) = (&job.low, shape.input);
+    let slices = Slices::of_matrix(shape);
     let pair = pair_text(low, None, input.precision());
     let value = match &pair.roots[root] {
         RootText::Numbers(n) => n[0].clone(),
@@ -96,7 +98,13 @@ pub fn kernel(
             },
         ),
         ("NAME", name.to_string()),
-        ("MAP", maps::text(placing)),
+        (
+            "MAP",
+            match placing.map {
+                Map::Cross => banded(shape.band),
+                _ => maps::text(placing),
+            },
+        ),
         ("INPUTS", inputs(input)),
         ("CELLS", cells(input)),
         ("THREADS", threads(input).to_string()),
@@ -104,15 +112,10 @@ pub fn kernel(
         ("NUMBER", type_name(input.precision()).into()),
         ("TWO", two(input.precision()).into()),
         ("DOWN", down(input).to_string()),
-        ("STAGES", STAGES.to_string()),
+        ("VECTORS", (slices.bytes() / 16).to_string()),
         (
             "LOOP",
-            products(
-                low,
-                input,
-                (["x", "y"], zero(input)),
-                &Slices::of_matrix(input),
-            ),
+            products(low, input, (["x", "y"], zero(input)), &slices),
         ),
         ("GROUPS", groups(low.dim, input).to_string()),
         ("XA", low.row_scalars[0].len().to_string()),
@@ -122,6 +125,16 @@ pub fn kernel(
         ("VALUE", value),
     ];
     access(low) + &fill(include_str!("../kernels/matrix.c"), &places) + NO_ACCESS
+}
+
+/// Statements that set the tile of a block of a rectangle: blocks of `band` rows of tiles go together,
+/// column by column.
+fn banded(band: usize) -> String {
+    format!(
+        "const zf_u32 lot = ZF_GROUP_Y * ZF_GROUPS_X + ZF_GROUP_X, first = lot / ({band}u * across) * {band}u;\n\
+         const zf_u32 left = (rows + 127u) / 128u - first, high = left < {band}u ? left : {band}u, rest = lot % ({band}u * across);\n\
+         block_i = first + rest % high; block_j = rest / high;"
+    )
 }
 
 /// The type of two numbers.
@@ -171,16 +184,19 @@ pub(crate) struct Slices {
     paired: bool,
     /// Threads of a block.
     threads: u32,
+    /// Slices that are copied at a time.
+    depth: usize,
 }
 
 impl Slices {
-    /// Those of a matrix: three of both sides take the 48 KiB that every kernel has.
-    fn of_matrix(input: ProductType) -> Self {
+    /// Those of a matrix.
+    fn of_matrix(shape: &ProductShape) -> Self {
         Slices {
             staying: 0,
-            stages: STAGES,
-            paired: input.precision() == Precision::F32,
-            threads: threads(input),
+            stages: shape.stages,
+            paired: shape.input.precision() == Precision::F32,
+            threads: threads(shape.input),
+            depth: shape.depth,
         }
     }
     /// Those of folds over rows of `dim` components, which may be packed in pairs.
@@ -193,6 +209,7 @@ impl Slices {
                 stages: STAGES + 1,
                 paired: true,
                 threads,
+                depth: 1,
             }
         } else {
             Slices {
@@ -200,13 +217,14 @@ impl Slices {
                 stages: STAGES - 1,
                 paired,
                 threads,
+                depth: 1,
             }
         }
     }
     /// Vectors of a stage: groups of the rows of one side, or of both.
     fn stage(self) -> usize {
         let sides = if self.staying > 0 { 1 } else { 2 };
-        sides * SLICE * TILE
+        sides * self.depth * SLICE * TILE
     }
     /// Bytes of all.
     pub(crate) fn bytes(self) -> usize {
@@ -248,52 +266,72 @@ pub(super) fn products(
 ) -> String {
     let [rows, columns] = slices.multiplied();
     let paired = if slices.paired { "_paired" } else { "" };
+    let one = |h: usize| {
+        let (at, name) = (h * SLICE * TILE, input.name());
+        let call = format!(
+            "zf_multiply_{name}{paired}({rows} + {at}, {columns} + {at}, down, over, group, lane, sum);"
+        );
+        match h {
+            0 => call,
+            _ => format!(
+                "if (k0 + {}u < {}u) {call}",
+                h * SLICE,
+                groups(low.dim, input)
+            ),
+        }
+    };
+    let multiply: String = (0..slices.depth).map(one).collect();
     let places = [
-        ("COPY", copy(sides, slices)),
+        ("COPY", copy(sides, slices, groups(low.dim, input))),
+        ("STEP", (SLICE * slices.depth).to_string()),
+        ("MULTIPLY", multiply),
         ("FIRST_SUM", first.to_string()),
         ("STAGES", slices.stages.to_string()),
         ("WAIT", (slices.stages - 2).to_string()),
         ("GROUPS", groups(low.dim, input).to_string()),
-        ("HALF", input.name().to_string()),
         ("NUMBER", type_name(input.precision()).into()),
         ("DOWN", down(input).to_string()),
-        ("PAIRED", paired.to_string()),
-        ("ROWS", rows),
-        ("COLUMNS", columns),
     ];
     fill(include_str!("../kernels/halves_loop.c"), &places)
 }
 
-/// Copies slice `k8` of the sides that do not stay into stage `into`, a group of a row each time.
-fn copy(sides: [&str; 2], slices: &Slices) -> String {
+/// Copies the slices from `k8` on of the sides that do not stay into stage `into`, a group of a row
+/// each time.
+fn copy(sides: [&str; 2], slices: &Slices, groups: usize) -> String {
     let (mut out, stage) = (String::new(), slices.stage());
-    if slices.threads as usize > TILE {
-        // Half of the threads copy the rows of one side each.
-        let [rows, columns] = sides;
-        for g in 0..SLICE {
-            let _ = writeln!(
-                out,
-                "ZF_COPY16(&slices[into * {stage}u + tid / 128u * 512u + {}u + (tid % 128u ^ {}u)], \
-                 &(tid < 128u ? {rows} : {columns})[(tid < 128u ? {rows}_rows : {columns}_rows) + (size_t)((k8 + {g}u) * 128u + tid % 128u)]);",
-                g * 128,
-                g * 2
-            );
-        }
-        return out;
-    }
     let moving = if slices.staying > 0 {
         &sides[1..]
     } else {
         &sides[..]
     };
-    for (side, name) in moving.iter().enumerate() {
+    let side = slices.depth * SLICE * TILE;
+    // Where half of the threads copy the rows of one side each, or all those of both in turn.
+    let shared = slices.threads as usize > TILE;
+    for h in 0..slices.depth {
+        if h > 0 {
+            let _ = writeln!(out, "if (k8 + {}u < {groups}u) {{", h * SLICE);
+        }
         for g in 0..SLICE {
-            let _ = writeln!(
-                out,
-                "ZF_COPY16(&slices[into * {stage}u + {}u + (tid ^ {}u)], &{name}[{name}_rows + (size_t)((k8 + {g}u) * 128u + tid)]);",
-                side * 512 + g * 128,
-                g * 2
-            );
+            let (to, from, mask) = ((h * SLICE + g) * TILE, h * SLICE + g, g * 2);
+            if shared {
+                let [rows, columns] = sides;
+                let _ = writeln!(
+                    out,
+                    "ZF_COPY16(&slices[into * {stage}u + tid / 128u * {side}u + {to}u + (tid % 128u ^ {mask}u)], \
+                     &(tid < 128u ? {rows} : {columns})[(tid < 128u ? {rows}_rows : {columns}_rows) + (size_t)((k8 + {from}u) * 128u + tid % 128u)]);"
+                );
+                continue;
+            }
+            for (at, name) in moving.iter().enumerate() {
+                let _ = writeln!(
+                    out,
+                    "ZF_COPY16(&slices[into * {stage}u + {}u + (tid ^ {mask}u)], &{name}[{name}_rows + (size_t)((k8 + {from}u) * 128u + tid)]);",
+                    at * side + to
+                );
+            }
+        }
+        if h > 0 {
+            out += "}\n";
         }
     }
     out

@@ -1,11 +1,11 @@
-// Inner products of rows by matrix units, tiles of 128 x 128 cells: slices of four groups of components in shared memory, @STAGES@ of
-// them in turn. A warp has @DOWN@ x 8 products of 16 x 8 cells, summed in @NUMBER@.
+// Inner products of rows by matrix units, tiles of 128 x 128 cells: slices of four groups of components in shared memory, some at
+// a time. A warp has @DOWN@ x 8 products of 16 x 8 cells, summed in @NUMBER@.
 // x and y are panels of 128 rows, by groups of 16 bytes: a group of a row is one load, and all a lane needs of its products.
 // Rows are permuted in shared memory, so that the lanes of a warp meet in no bank.
 ZF_KERNEL ZF_BOUNDS(@THREADS@, @BLOCKS@) void @NAME@(@INPUTS@,
     ZF_OUT(@NUMBER@) out, ZF_OUT(@NUMBER@) mirror, ZF_IN(zf_u32) table, zf_u32 row0, zf_u32 rows, zf_u32 col0, zf_u32 cols, zf_u32 across, zf_u32 launch)
 {
-    ZF_SHARED zf_u4 slices[@STAGES@ * 1024];
+    ZF_DYNAMIC(zf_u4, slices, @VECTORS@);
     const zf_u32 tid = ZF_TID;
     @CELLS@
     zf_u32 block_i = 0u, block_j = 0u;

@@ -17,6 +17,62 @@ use zipfold_core::pair::tree::{ComponentReduce, Id, Node};
 use zipfold_core::problem::NanPolicy;
 use zipfold_core::{Error, Job, Opt, Precision, Result};
 
+/// How matrix units compute one matrix.
+///
+/// Slices of four groups of components are copied to shared memory, some of them at a time: warps
+/// wait for each other once for all of these.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProductShape {
+    /// The numbers that are multiplied.
+    pub input: ProductType,
+    /// Slices that are copied at a time.
+    pub depth: usize,
+    /// How many of these copies shared memory holds.
+    pub stages: usize,
+    /// Rows of tiles whose blocks go together: these read the same rows of y while they are in the
+    /// cache, and the rows of x stay there.
+    pub band: usize,
+}
+
+/// Bytes of the rows of both sides of a tile in a slice.
+const PRODUCT_SLICE: usize = 2 * TILE * 4 * 16;
+/// Bytes of shared memory that a block of matrix units may request.
+const REQUESTED: usize = 227 << 10;
+
+impl ProductShape {
+    /// Returns the shape for numbers of this type.
+    ///
+    /// # Errors
+    /// `Request` for more copies than shared memory holds.
+    fn new(input: ProductType, runtime: Runtime, overrides: &Overrides) -> Result<Self> {
+        // OpenCL promises no more than 48 KiB, one slice three times. A slice of double precision has
+        // a quarter of the components of one of 16 bits, and warps would wait too often.
+        let depth = match (runtime, input.precision()) {
+            (Runtime::OpenCl, _) => 1,
+            (Runtime::Cuda, Precision::F32) => 2,
+            (Runtime::Cuda, Precision::F64) => 4,
+        };
+        let shape = ProductShape {
+            input,
+            depth: overrides.dense_slice.map_or(depth, |v| v.get()),
+            stages: overrides.dense_stages.map_or(3, |v| v.get()).max(2),
+            band: overrides.dense_band.map_or(32, |v| v.get()),
+        };
+        if shape.bytes() > REQUESTED {
+            let e = Error::request(format!("{} slices of rows", shape.depth * shape.stages));
+            return Err(e
+                .at_place(Opt::Set.like("dense.slice"))
+                .limit("227 KiB of shared memory, 16 KiB a slice")
+                .remedy(format!("fewer, or fewer {}", Opt::Set.like("dense.stages"))));
+        }
+        Ok(shape)
+    }
+    /// Returns the bytes of shared memory.
+    pub fn bytes(&self) -> usize {
+        self.stages * self.depth * PRODUCT_SLICE
+    }
+}
+
 /// How one matrix is computed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Matrix {
@@ -30,8 +86,8 @@ pub struct Matrix {
 /// The kernel of a matrix.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum MatrixKernel {
-    /// Rows of numbers of this type, multiplied by matrix units.
-    Products(ProductType),
+    /// Rows multiplied by matrix units.
+    Products(ProductShape),
     /// Slices of components are reused by register-blocked tiles.
     Blocks(MatrixShape),
     /// A thread computes whole pairs.
@@ -62,7 +118,7 @@ impl Matrix {
         };
         // The fastest that the data and the formula allow comes first.
         let kernel = match input {
-            Some(input) => MatrixKernel::Products(input),
+            Some(input) => MatrixKernel::Products(ProductShape::new(input, runtime, overrides)?),
             None if fits(job) && overrides.device_family != Some(DeviceFamily::Pairs) => {
                 MatrixKernel::Blocks(shape(job, precision, runtime, overrides)?)
             }
