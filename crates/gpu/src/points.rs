@@ -352,6 +352,33 @@ fn span(fold: &Fold, tiled: bool, units: usize, groups: usize, others: usize) ->
     panels.div_ceil(wanted).max(least).min(panels).min(1 << 13) * 128
 }
 
+/// Lists of the best of every anchor and span in the memory of a device, and the tally.
+struct KeptLists {
+    values: Memory,
+    indices: Memory,
+    tally: Memory,
+}
+
+/// Results that come home at a time, and those of them that a thread of the host takes.
+const AT_A_TIME: usize = 1 << 19;
+const COPIED: usize = 1 << 14;
+
+/// Results from `from` on, of `n` anchors by span, as parts of spans: the span, the place of the
+/// first anchor, results.
+fn by_span<T>(from: usize, results: &[T], n: usize) -> impl Iterator<Item = (usize, usize, &[T])> {
+    let mut rest = (from, results);
+    std::iter::from_fn(move || {
+        let (from, results) = rest;
+        if results.is_empty() {
+            return None;
+        }
+        let (span, at) = (from / n, from % n);
+        let (part, others) = results.split_at(results.len().min(n - at));
+        rest = (from + part.len(), others);
+        Some((span, at, part))
+    })
+}
+
 /// The predicate in single precision, where it filters one.
 fn truth(job: &Job, sweeps: &Sweeps) -> Option<Truth> {
     sweeps.filter.filter(|f| f.predicate)?;
@@ -615,50 +642,84 @@ impl Launch<'_> {
         });
         self.tallied(&tally)
     }
+    /// Starts the kernel of the k best of every anchor and span.
+    fn kept_lists(&self, k: usize) -> Result<KeptLists> {
+        let lanes = self.anchors.len() * self.grid.y as usize;
+        let kept = KeptLists {
+            values: self.device.allocate(lanes * k * 8)?,
+            indices: self.device.allocate(lanes * k * 4)?,
+            tally: self.tally()?,
+        };
+        let args = vec![Arg::Memory(&kept.values), Arg::Memory(&kept.indices)];
+        self.go(&self.with(args, &kept.tally))?;
+        Ok(kept)
+    }
     /// Lists of the k best of every anchor and span: values, indices.
     fn lists(&self, k: usize) -> Result<(Vec<f64>, Vec<u32>, Tally)> {
+        let kept = self.kept_lists(k)?;
         let lanes = self.anchors.len() * self.grid.y as usize;
-        let values = self.device.allocate(lanes * k * 8)?;
-        let indices = self.device.allocate(lanes * k * 4)?;
-        let tally = self.tally()?;
-        self.go(&self.with(vec![Arg::Memory(&values), Arg::Memory(&indices)], &tally))?;
         let (mut v, mut i) = (vec![0f64; lanes * k], vec![0u32; lanes * k]);
-        self.device.read(&values, &mut v)?;
-        self.device.read(&indices, &mut i)?;
-        Ok((v, i, self.tallied(&tally)?))
+        self.device.read(&kept.values, &mut v)?;
+        self.device.read(&kept.indices, &mut i)?;
+        Ok((v, i, self.tallied(&kept.tally)?))
     }
     fn extremes(&self, f: &Reduce, state: &mut ReduceState) -> Result<Tally> {
-        let near = nearest::of_rows(f);
-        let (values, indices, tally) = self.lists(1)?;
-        let n = self.anchors.len();
+        let (near, n, spans) = (
+            nearest::of_rows(f),
+            self.anchors.len(),
+            self.grid.y as usize,
+        );
+        let kept = self.kept_lists(1)?;
         let worst = if near.largest {
             f64::NEG_INFINITY
         } else {
             f64::INFINITY
         };
-        self.push(state, |s, from, to| {
-            let mut piece = RowPiece {
-                start: self.anchors.start + from,
-                acc: vec![],
-                counts: vec![],
-            };
-            for lane in s * n + from..s * n + to {
-                let some = indices[lane] != NONE;
-                let v = if near.largest {
-                    -values[lane]
-                } else {
-                    values[lane]
-                };
-                piece.acc.extend(if some {
-                    [v, f64::from(indices[lane])]
-                } else {
-                    [worst, f64::INFINITY]
-                });
-                piece.counts.push(self.pairs_of(lane - s * n, s));
-            }
-            piece
-        });
-        Ok(tally)
+        // One piece for each span, filled while the next results are on their way.
+        let piece = || RowPiece {
+            start: self.anchors.start,
+            acc: vec![0.0; 2 * n],
+            counts: vec![0; n],
+        };
+        let mut pieces: Vec<RowPiece> = (0..spans).map(|_| piece()).collect();
+        let mark = self.device.mark()?;
+        let lanes = (n * spans, AT_A_TIME);
+        self.device
+            .bring(&kept.values, lanes, &mark, &mut |from, values: &[f64]| {
+                for (span, at, values) in by_span(from, values, n) {
+                    let kept = pieces[span].acc[2 * at..].par_chunks_mut(2 * COPIED);
+                    kept.zip(values.par_chunks(COPIED))
+                        .for_each(|(kept, values)| {
+                            for (kept, value) in kept.as_chunks_mut::<2>().0.iter_mut().zip(values)
+                            {
+                                kept[0] = if near.largest { -value } else { *value };
+                            }
+                        });
+                }
+                Ok(())
+            })?;
+        self.device
+            .bring(&kept.indices, lanes, &mark, &mut |from, indices: &[u32]| {
+                for (span, at, indices) in by_span(from, indices, n) {
+                    let RowPiece { acc, counts, .. } = &mut pieces[span];
+                    let kept = acc[2 * at..].par_chunks_mut(2 * COPIED);
+                    let kept = kept.zip(counts[at..].par_chunks_mut(COPIED));
+                    let each = kept.zip(indices.par_chunks(COPIED)).enumerate();
+                    each.for_each(|(part, ((kept, counts), indices))| {
+                        let kept = kept.as_chunks_mut::<2>().0.iter_mut().zip(counts);
+                        for (lane, ((kept, count), index)) in kept.zip(indices).enumerate() {
+                            *count = self.pairs_of(at + part * COPIED + lane, span);
+                            match *index {
+                                NONE => *kept = [worst, f64::INFINITY],
+                                index => kept[1] = f64::from(index),
+                            }
+                        }
+                    });
+                }
+                Ok(())
+            })?;
+        pieces.into_iter().for_each(|piece| state.push_rows(piece));
+        self.tallied(&kept.tally)
     }
     /// Makes the pieces of 128 anchors by threads, and adds them span by span.
     fn push(

@@ -130,7 +130,9 @@ impl Accumulate for Reduce {
     /// The oracle credits runs of values to pieces, since a sum depends on its runs.
     fn absorb_pair(&self, _: &mut ReduceState, _: &ValuedPair<'_>) {}
     fn merge(&self, into: &mut ReduceState, from: ReduceState) {
-        into.merge(self, &from);
+        if let Some(from) = into.replaced_by(self, from) {
+            into.merge(self, &from);
+        }
     }
     fn merge_sorted(&self, into: &mut ReduceState, from: ReduceState, order: &[u32]) {
         into.merge_sorted(self, &from, order);

@@ -727,6 +727,30 @@ impl ReduceState {
             self.pieces.push((piece.start, piece.acc, piece.counts));
         }
     }
+    /// Appends a piece of any number of rows, of a fold whose answer does not depend on the order of
+    /// values.
+    pub fn push_rows(&mut self, piece: RowPiece) {
+        self.pieces.push((piece.start, piece.acc, piece.counts));
+    }
+    /// Takes the only piece of `part` in place of states without values of the same rows, of a minimum
+    /// or a maximum. Returns `part` if it is something else.
+    pub(super) fn replaced_by(
+        &mut self,
+        fold: &Reduce,
+        mut part: ReduceState,
+    ) -> Option<ReduceState> {
+        let [(start, _, counts)] = part.pieces.as_slice() else {
+            return Some(part);
+        };
+        let rows = *start..*start + counts.len();
+        let whole = part.counts.is_empty() && rows == self.span();
+        let fresh = || self.pieces.is_empty() && self.counts.iter().all(|count| *count == 0);
+        if !whole || counts.is_empty() || !fold.op.is_extreme() || !fresh() {
+            return Some(part);
+        }
+        (_, self.acc, self.counts) = part.pieces.pop()?;
+        None
+    }
     /// Adds the pieces of `part` in their order, or appends them if this is a part, too.
     pub fn merge(&mut self, fold: &Reduce, part: &ReduceState) {
         // Two parts: their pieces stay apart until they meet the states of all rows.
