@@ -38,6 +38,7 @@ pub mod presence;
 pub mod read;
 pub mod read_options;
 pub mod rows_write;
+pub mod runs;
 mod select;
 pub mod store_files;
 mod text_rows;

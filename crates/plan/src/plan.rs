@@ -4,6 +4,7 @@
 use crate::cost::{self, Term};
 use crate::device::OnDevice;
 use crate::machine::Isa;
+use crate::matches::MatchPlan;
 use crate::order::Order;
 use crate::overrides::Family;
 use crate::prune::Prune;
@@ -60,6 +61,9 @@ pub struct Plan {
     /// How each part is computed, if the question has parts: about groups, or within keys.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub part: Option<Box<Plan>>,
+    /// Where the matches of a join are while it runs, if the question has an inner join.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub matches: Option<MatchPlan>,
     /// What makes the run slower than it could be, and what would help.
     pub warnings: Vec<Message>,
 }

@@ -10,8 +10,9 @@ pub use crate::options::{LentSink, Options, Progress, Target};
 use crate::outcome::ShareFacts;
 pub use crate::outcome::{Outcome, Output};
 use crate::partial::{self, Partial};
-use crate::places::{Place, Places, Run, Typed, UnitPlaces};
+use crate::places::{FoundOfBatch, Place, Places, Run, Typed, UnitPlaces};
 use crate::pool::Workers;
+use crate::runs::{HELD_BY_PART, MatchRuns, MatchStores, RunFacts};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
@@ -155,7 +156,9 @@ fn run_typed<'e, T: Typed>(
         resumed,
     };
     check_checkpoint(job, &plan, (&share, options), &merged, run)?;
-    let places = Places::<T>::framed(job, target, &options.budget, run, &frames)?;
+    let of_batch = plan.matches.map_or(u64::MAX, |m| m.of_batch(plan.threads));
+    let room = (&frames[..], of_batch);
+    let places = Places::<T>::framed(job, target, &options.budget, run, room)?;
     recall(job, &share, (&merged, run), &places, &workers)?;
     // A batch that ends early would lose what a checkpoint after it keeps.
     let stop = Stop(options.stop.filter(|_| options.checkpoint.is_none()));
@@ -174,7 +177,10 @@ fn run_typed<'e, T: Typed>(
     let merged = sweep.run(executor.as_ref(), &workers, merged, keeper)?;
     conservation(&merged)?;
     refuse_nan(job, &merged.tally)?;
-    let outputs = outputs(places, merged.states, &workers)?;
+    // What a merge will read is not held where it is much.
+    let most = options.shard.map_or(u64::MAX, |_| HELD_BY_PART);
+    let found = (merged.states, &merged.runs[..], vec![]);
+    let outputs = outputs(places, found, most, &workers)?;
     let shared = facts(job, &plan, (&share, frames), executor.order(), options);
     plan.backend = executor.backend();
     Ok(Outcome {
@@ -242,6 +248,7 @@ fn recall<T: Typed>(
     if !run.resumed {
         return Ok(());
     }
+    places.stores.recall(&merged.runs)?;
     let done = &share.tiles[..merged.tiles_done];
     workers.install(|| places.recall(job, done, run, &merged.sums))
 }
@@ -344,10 +351,18 @@ fn check_resumed(
 /// By fold the answer: matches in order, files under their names, values in their place.
 pub(crate) fn outputs<T: Typed>(
     places: Places<T>,
-    states: Vec<State>,
+    (states, runs, parts): (Vec<State>, &[Vec<RunFacts>], Vec<Vec<MatchRuns>>),
+    most: u64,
     workers: &Workers,
 ) -> Result<Vec<Output>> {
-    let output = |(place, mut state): (Place<T>, State)| {
+    let stores = &places.stores;
+    let mut parts = parts.into_iter();
+    let output = |(at, (place, mut state)): (usize, (Place<T>, State))| {
+        let written = runs.get(at).map_or(&[][..], Vec::as_slice);
+        let parts = parts.next().unwrap_or_default();
+        if let Some(runs) = stores.finish(at, (written, parts), &mut state, most)? {
+            return Ok(Output::Runs(runs));
+        }
         if let State::Join(join) = &mut state {
             workers.install(|| matches::sort(join));
         }
@@ -361,7 +376,7 @@ pub(crate) fn outputs<T: Typed>(
             Place::None => Output::State(state),
         })
     };
-    places.items.into_iter().zip(states).map(output).collect()
+    places.items.into_iter().zip(states).enumerate().map(output).collect()
 }
 
 /// Everything proportional to the data is requested before work of this many `batches` starts.
@@ -489,6 +504,10 @@ fn states(job: &Job, plan: &Plan, share: &Share, options: &Options<'_>) -> Vec<S
 fn batches_ahead(plan: &Plan) -> usize {
     // Pruned batches differ in their work, so that more of them are needed to even it out.
     let devices = plan.device.as_ref().map_or(0, |on| on.devices);
+    // Matches of batches that wait for their turn take memory, too.
+    if plan.matches.is_some_and(|matches| matches.written) {
+        return 2 * plan.threads.max(devices);
+    }
     // Blocks begin far behind one another.
     if plan.device.as_ref().is_some_and(OnDevice::is_in_blocks) {
         return plan.tiles;
@@ -540,7 +559,10 @@ impl<T: Typed> Sweep<'_, T> {
             let own = merged.tiles_done >= share.foreign;
             let order = executor.order();
             merge_batch(job, &mut merged, state, (share, order, own));
-            growth.cover(&merged, found.into_inner().unwrap_or_default(), options)?;
+            let found = found.into_inner().unwrap_or_default();
+            found.runs.into_iter().for_each(|(at, run)| merged.runs[at].push(run));
+            let both = (&mut merged.states[..], &mut merged.runs[..]);
+            growth.cover_or_write(both, found.held, &places.stores, (plan, options))?;
             let done = merged.tiles_done..merged.tiles_done + batches[batch].len();
             merged.tiles_done = done.end;
             merged.pairs += own_pairs(job, plan, share, done);
@@ -628,8 +650,8 @@ impl<T: Typed> Sweep<'_, T> {
     }
 }
 
-/// What a batch gives, with what it has reserved.
-type Done = (Folded, Mutex<Vec<Reservation>>);
+/// What a batch gives, with what it has found beside.
+type Done = (Folded, Mutex<FoundOfBatch>);
 
 /// Tells how far a run is: pairs visited, pairs in all, pairs of an earlier run.
 fn tell(options: &Options<'_>, pairs: [u64; 3]) {
@@ -668,21 +690,42 @@ fn merge_batch(
 
 /// Reservations for results whose size nobody knows before.
 #[derive(Default)]
-struct Growth {
+pub(crate) struct Growth {
     held: Vec<Reservation>,
     bytes: u64,
 }
 
 impl Growth {
+    /// As [`Growth::cover`]; matches that are too many, or do not fit, are written where they may be.
+    pub(crate) fn cover_or_write(
+        &mut self,
+        (states, runs): (&mut [State], &mut [Vec<RunFacts>]),
+        found: Vec<Reservation>,
+        stores: &MatchStores,
+        (plan, options): (&Plan, &Options<'_>),
+    ) -> Result<()> {
+        if !stores.any() {
+            let covered = self.cover(states, found, options);
+            return covered.map_err(|e| stores.refused(e));
+        }
+        let bytes: u64 = states.iter().map(matches_bytes).sum();
+        let many = plan.matches.is_some_and(|matches| matches.writes(bytes));
+        if !many && self.cover(states, found, options).is_ok() {
+            return Ok(());
+        }
+        let written = stores.relieve(states, 0)?;
+        written.into_iter().for_each(|(at, run)| runs[at].push(run));
+        self.cover(states, vec![], options)
+    }
     /// Holds as much as `merged` takes: what the batch that was merged has reserved, and more or
     /// less.
     fn cover(
         &mut self,
-        merged: &Partial,
+        states: &[State],
         found: Vec<Reservation>,
         options: &Options<'_>,
     ) -> Result<()> {
-        let now: u64 = merged.states.iter().map(matches_bytes).sum();
+        let now: u64 = states.iter().map(matches_bytes).sum();
         self.bytes += found.iter().map(Reservation::bytes).sum::<u64>();
         self.held.extend(found);
         if now > self.bytes {
