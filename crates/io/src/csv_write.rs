@@ -23,8 +23,8 @@ impl CsvRows {
         columns: &[(&str, Column<'_>)],
         comments: &[String],
     ) -> Result<Self> {
-        let written = comment_lines(&mut out, comments)
-            .and_then(|()| header(&mut out, separator, columns));
+        let written =
+            comment_lines(&mut out, comments).and_then(|()| header(&mut out, separator, columns));
         written.map_err(|e| out.error(&e))?;
         Ok(CsvRows { out, separator })
     }

@@ -128,8 +128,7 @@ impl RunWriter {
             self.block()?;
         }
         let head = head(self.identity, self.width, self.records);
-        let written =
-            (self.out.seek(SeekFrom::Start(0))).and_then(|_| self.out.write_all(&head));
+        let written = (self.out.seek(SeekFrom::Start(0))).and_then(|_| self.out.write_all(&head));
         written.map_err(|e| self.out.error(&e))?;
         self.out.commit()?;
         Ok(self.records)
@@ -349,11 +348,20 @@ mod tests {
     fn blocks_come_back_and_damage_is_told() {
         let path = folder("blocks");
         let held = RunFolder::hold(&path, &[], None).unwrap();
-        for (width, records) in [(1usize, 0u64), (1, 1), (2, 8191), (3, 8192), (2, 8193), (1, 30_000)] {
+        for (width, records) in [
+            (1usize, 0u64),
+            (1, 1),
+            (2, 8191),
+            (3, 8192),
+            (2, 8193),
+            (1, 30_000),
+        ] {
             let file = held.file("a");
             let words: Vec<u64> = (0..records * width as u64).map(|w| w * w).collect();
             let mut run = RunWriter::create(&file, 77, width, false).unwrap();
-            words.chunks(width * 1000).for_each(|part| run.push(part).unwrap());
+            words
+                .chunks(width * 1000)
+                .for_each(|part| run.push(part).unwrap());
             assert!(run.push(&vec![0; width - 1]).is_ok() == (width == 1));
             assert_eq!(Presence::itself(&file), Presence::Nothing);
             assert_eq!(run.finish().unwrap(), records);
@@ -370,7 +378,12 @@ mod tests {
             assert_eq!(all, words);
             // Another identity, width or length, a byte of the head, of a block, a byte fewer.
             let opened = |key| RunReader::open(&file, key, &budget());
-            assert!(opened((78, width, records)).unwrap_err().to_string().contains("another run"));
+            assert!(
+                opened((78, width, records))
+                    .unwrap_err()
+                    .to_string()
+                    .contains("another run")
+            );
             assert!(opened((77, width + 1, records)).is_err());
             assert!(opened((77, width, records + 1)).is_err());
             let good = fs::read(&file).unwrap();

@@ -59,13 +59,19 @@ enum ColumnsForm {
     Parquet(Box<ParquetGroups>),
 }
 
+/// Rows of text that are handed over at a time.
+const TEXT_ROWS: usize = 1 << 15;
+
 impl ColumnsWriter {
-    /// Rows of every call of [`ColumnsWriter::push`] but the last: a row group of Parquet.
-    #[cfg(feature = "parquet")]
-    pub const ROWS: usize = crate::parquet_write::GROUP;
-    /// Rows of every call of [`ColumnsWriter::push`] but the last.
-    #[cfg(not(feature = "parquet"))]
-    pub const ROWS: usize = 1 << 20;
+    /// Rows of every call of [`ColumnsWriter::push`] but the last: a row group of Parquet, any number
+    /// of text.
+    pub fn rows(&self) -> usize {
+        match &self.form {
+            ColumnsForm::Text(_) => TEXT_ROWS,
+            #[cfg(feature = "parquet")]
+            ColumnsForm::Parquet(_) => crate::parquet_write::GROUP,
+        }
+    }
     /// Whether rows are written to `path` some at a time: .csv, .tsv, .parquet, or CSV to `-`.
     pub fn takes(path: &str) -> bool {
         crate::rows_write::is_streamed(path)

@@ -141,12 +141,7 @@ pub trait Sink: Sync {
     ///
     /// # Errors
     /// `Resource` when there is no room, in memory or on the disk.
-    fn grown(
-        &self,
-        _states: &mut [State],
-        [now, more]: [u64; 2],
-        held: &mut u64,
-    ) -> Result<()> {
+    fn grown(&self, _states: &mut [State], [now, more]: [u64; 2], held: &mut u64) -> Result<()> {
         if now + more > *held {
             self.hold(now + more - *held)?;
             *held = now + more;

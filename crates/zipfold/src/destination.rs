@@ -7,8 +7,8 @@ pub use crate::suffix::{is_page, is_picture, is_png};
 use std::path::{Path, PathBuf};
 #[cfg(feature = "plot")]
 use zipfold_core::Message;
-use zipfold_core::opt::Opt;
 use zipfold_core::fold::JoinKind;
+use zipfold_core::opt::Opt;
 use zipfold_core::problem::FoldSpec;
 use zipfold_core::{Error, Result};
 use zipfold_io::{OutputOptions, Presence};
@@ -41,7 +41,15 @@ pub fn target(path: &str, folds: &[FoldSpec], options: OutputOptions) -> Target 
     if is_dense && path.ends_with(".npy") && !is_special(path) {
         return Target::Npy(path.to_string(), options);
     }
-    let has_matches = |fold: &FoldSpec| matches!(fold, FoldSpec::Join { kind: JoinKind::Inner, .. });
+    let has_matches = |fold: &FoldSpec| {
+        matches!(
+            fold,
+            FoldSpec::Join {
+                kind: JoinKind::Inner,
+                ..
+            }
+        )
+    };
     match folds.iter().any(has_matches) && !is_picture(path) && !is_page(path) {
         true => Target::Runs(runs_beside(path)),
         false => Target::Memory,

@@ -418,12 +418,7 @@ impl<T: Typed> Sink for UnitPlaces<'_, T> {
         }
         Ok(())
     }
-    fn grown(
-        &self,
-        states: &mut [State],
-        [now, more]: [u64; 2],
-        held: &mut u64,
-    ) -> Result<()> {
+    fn grown(&self, states: &mut [State], [now, more]: [u64; 2], held: &mut u64) -> Result<()> {
         let ask = |held: &mut u64, bytes: u64| {
             let asked = self.hold(bytes.saturating_sub(*held));
             asked.map(|()| *held = bytes.max(*held))

@@ -376,7 +376,13 @@ pub(crate) fn outputs<T: Typed>(
             Place::None => Output::State(state),
         })
     };
-    places.items.into_iter().zip(states).enumerate().map(output).collect()
+    places
+        .items
+        .into_iter()
+        .zip(states)
+        .enumerate()
+        .map(output)
+        .collect()
 }
 
 /// Everything proportional to the data is requested before work of this many `batches` starts.
@@ -560,7 +566,10 @@ impl<T: Typed> Sweep<'_, T> {
             let order = executor.order();
             merge_batch(job, &mut merged, state, (share, order, own));
             let found = found.into_inner().unwrap_or_default();
-            found.runs.into_iter().for_each(|(at, run)| merged.runs[at].push(run));
+            found
+                .runs
+                .into_iter()
+                .for_each(|(at, run)| merged.runs[at].push(run));
             let both = (&mut merged.states[..], &mut merged.runs[..]);
             growth.cover_or_write(both, found.held, &places.stores, (plan, options))?;
             let done = merged.tiles_done..merged.tiles_done + batches[batch].len();

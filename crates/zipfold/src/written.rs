@@ -223,8 +223,11 @@ impl WrittenMatches<'_> {
         names: &RowNames,
         options: OutputOptions,
     ) -> Result<()> {
-        let nothing = JoinState::default();
-        let head = self.columns(&nothing);
+        // A match, for the names and types of its columns.
+        let mut first = JoinState::default();
+        (first.i, first.j) = (vec![0], vec![0]);
+        first.values.extend(self.join.value.map(|_| 0.0));
+        let head = self.columns(&first);
         let notes = notes(&head, outcome);
         let mut file = None;
         with_columns(path, &head, names, |columns| {
@@ -234,8 +237,10 @@ impl WrittenMatches<'_> {
         let Some(mut file) = file else {
             return Err(Error::internal("a table without a file"));
         };
-        self.runs.each(ColumnsWriter::ROWS, &mut |some| {
-            with_columns(path, &self.columns(some), names, |columns| file.push(columns))
+        self.runs.each(file.rows(), &mut |some| {
+            with_columns(path, &self.columns(some), names, |columns| {
+                file.push(columns)
+            })
         })?;
         file.finish()
     }

@@ -110,14 +110,12 @@ impl MatchRuns {
     /// # Errors
     /// Those of `take`; `Input` for damaged runs; `Resource` when the budget has no room for the
     /// blocks and `some` matches.
-    pub fn each(
-        &self,
-        some: usize,
-        take: &mut dyn FnMut(&JoinState) -> Result<()>,
-    ) -> Result<()> {
+    pub fn each(&self, some: usize, take: &mut dyn FnMut(&JoinState) -> Result<()>) -> Result<()> {
         let bytes = RunReader::block_bytes(self.form.width()) * self.runs.len() as u64
             + (some as u64).min(self.records) * self.form.listed_bytes();
-        let _held = self.budget.reserve(bytes, "the blocks of runs of matches")?;
+        let _held = self
+            .budget
+            .reserve(bytes, "the blocks of runs of matches")?;
         let width = self.form.width();
         let mut chunk = JoinState::default();
         let mut push = |records: &[u64]| {

@@ -58,18 +58,23 @@ impl MatchStores {
             return Ok(());
         };
         let changed = |e: Error| {
-            let again = Error::request(format!("the matches of the checkpoint: {}", e.what().marked()));
+            let again = Error::request(format!(
+                "the matches of the checkpoint: {}",
+                e.what().marked()
+            ));
             let again = again.at_place(place.folder.to_string_lossy());
             again.remedy(format!("run it without {} to start again", Opt::Resume))
         };
         let folder = RunFolder::hold(&place.folder, &names, place.owner.as_deref())?;
         for (form, runs) in self.forms.iter().zip(runs) {
             for run in runs {
-                let form = form.ok_or_else(|| Error::internal("a run of a fold without matches"))?;
+                let form =
+                    form.ok_or_else(|| Error::internal("a run of a fold without matches"))?;
                 if run.identity != place.identity {
                     return Err(changed(Error::input("they belong to another run")));
                 }
-                run.open(&place.folder, form, &self.budget).map_err(changed)?;
+                run.open(&place.folder, form, &self.budget)
+                    .map_err(changed)?;
             }
         }
         let last = |name: &String| name.rsplit('-').next()?.parse::<usize>().ok();
@@ -185,7 +190,9 @@ impl MatchStores {
             runs.push(self.write(at, *form, state)?);
         }
         let mut readers: Vec<RunReader> = vec![];
-        parts.iter().for_each(|part| readers.extend_from_slice(part.readers()));
+        parts
+            .iter()
+            .for_each(|part| readers.extend_from_slice(part.readers()));
         for (run, place) in runs.iter().zip(self.place.iter().cycle()) {
             readers.push(run.open(&place.folder, *form, &self.budget)?);
         }

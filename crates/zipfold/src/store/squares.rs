@@ -29,9 +29,7 @@ use zipfold_core::budget::human_bytes;
 use zipfold_core::describe::needs_whole_tables;
 use zipfold_core::fold::{Fold, JoinState, State, Tally};
 use zipfold_core::problem::NanPolicy;
-use zipfold_core::{
-    Blame, Budget, Data, Domain, Error, Job, Opt, Problem, Result, Space,
-};
+use zipfold_core::{Blame, Budget, Data, Domain, Error, Job, Opt, Problem, Result, Space};
 use zipfold_cpu::pairs::prune::RowsByPlace;
 use zipfold_plan::squares::{PieceKind, SquareBand, SquareCounts, Squares, is_by_row, serve};
 use zipfold_plan::{Machine, Overrides, Plan, choose, sorted_bytes};

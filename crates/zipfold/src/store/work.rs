@@ -364,7 +364,8 @@ impl Worker<'_> {
         let bytes = partial::encode(&part)?;
         // A part names its matches, so they are there first.
         let matches = matches_name(index);
-        self.files.made(&matches, &|path| part.write_matches(path))?;
+        self.files
+            .made(&matches, &|path| part.write_matches(path))?;
         self.files.put_new(&part_name(index), &bytes)?;
         let told = DoneShare {
             seconds: start.elapsed().as_secs_f64(),

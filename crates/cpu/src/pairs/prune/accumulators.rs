@@ -114,12 +114,7 @@ impl<'e> Accumulators<'e> {
         [now.sum(), more.sum()]
     }
     /// Asks `sink` for these bytes, `held` of which it has given already.
-    pub(super) fn hold(
-        &mut self,
-        sink: &dyn Sink,
-        bytes: [u64; 2],
-        held: &mut u64,
-    ) -> Result<()> {
+    pub(super) fn hold(&mut self, sink: &dyn Sink, bytes: [u64; 2], held: &mut u64) -> Result<()> {
         let placeholder = || State::Dense(Written);
         let all = self.parts.iter_mut();
         let mut states: Vec<State> = all

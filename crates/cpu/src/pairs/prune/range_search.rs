@@ -23,7 +23,9 @@ use crate::pairs::reductions;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use zipfold_core::fold::nearest::Neighbour;
-use zipfold_core::fold::{Bounded, ExtremesState, Fold, Join, JoinState, NearestState, State, Tally};
+use zipfold_core::fold::{
+    Bounded, ExtremesState, Fold, Join, JoinState, NearestState, State, Tally,
+};
 use zipfold_core::{Domain, Error, Job, Result, Side, Space};
 use zipfold_plan::executor::Declined;
 use zipfold_plan::executor::{Executor, Folded, Sink, Stop};
