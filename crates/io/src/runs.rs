@@ -5,7 +5,7 @@
 //! bytes 64 …       blocks of 8192 records, the last one shorter: a checksum, then its words
 //! ```
 //!
-//! A file is written beside its name and renamed, so that it is there whole or not at all. Its
+//! A file is written under another name and renamed, so that it is there whole or not at all. Its
 //! identity says whose it is, and the checksum of a block covers the identity and the number of the
 //! block. Words are little-endian. What a record means is for the caller to say.
 
@@ -230,7 +230,8 @@ const AGAIN: &str = "run it again";
 /// # Errors
 /// `Resource` when the disk fails.
 pub fn sync(path: &Path) -> Result<()> {
-    let synced = File::open(path).and_then(|file| file.sync_data());
+    let synced = OpenOptions::new().append(true).open(path);
+    let synced = synced.and_then(|file| file.sync_data());
     synced.map_err(|e| write_error(&path.to_string_lossy(), &e))
 }
 
@@ -317,7 +318,7 @@ fn clear(path: &Path, kept: &[String]) {
     }
 }
 
-/// The path of a folder of runs for an output that is no file: among temporary files, by the number of
+/// The path of a folder of runs for an output that is not a file: among temporary files, by the number of
 /// this process.
 #[must_use]
 pub fn temporary() -> PathBuf {

@@ -136,7 +136,7 @@ pub trait Sink: Sync {
         Ok(())
     }
     /// As [`Sink::hold`], of the `states` of all folds, in their order, that take `now` bytes and
-    /// will take `more`; `held` of these are asked for already. A sink that writes matches to files
+    /// will take `more`; `held` of these are given already. A sink that writes matches to files
     /// may take them out of the states, which then hold none.
     ///
     /// # Errors

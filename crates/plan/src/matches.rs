@@ -14,7 +14,7 @@ const SAMPLE: usize = 2048;
 /// Bytes of a match while it is held: two rows, a value, and as many again for sorting.
 const BYTES: u64 = 32;
 const BYTES_OF_VALUE: u64 = 16;
-/// The part of the memory beside inputs and work that matches may take; the rest is for batches that
+/// The part of the memory that inputs and work leave which matches may take; the rest is for batches that
 /// wait for their turn.
 const PART: u64 = 2;
 /// The least bytes of a run: smaller ones make more files, not less memory.
@@ -41,9 +41,11 @@ impl MatchPlan {
     /// # Errors
     /// `Request` beyond 2^64 pairs.
     pub fn of_job(job: &Job, free: u64) -> Result<Option<MatchPlan>> {
-        let joins = job.folds.iter().filter_map(|fold| match fold {
-            Fold::Join(join) if join.is_inner() => Some(join),
-            _ => None,
+        let joins = job.folds.iter().filter_map(|fold| {
+            if let Fold::Join(join) = fold {
+                return Some(join).filter(|join| join.is_inner());
+            }
+            None
         });
         let bytes_of = |value: Option<usize>| match value {
             Some(_) => BYTES + BYTES_OF_VALUE,
@@ -68,7 +70,7 @@ impl MatchPlan {
         let written = plan.writes(predicted.saturating_mul(bytes));
         Ok(Some(MatchPlan { written, ..plan }))
     }
-    /// Returns whether matches of so many bytes are written and not held: the one decision, by
+    /// Returns whether matches of this many bytes are written and not held: the one decision, by
     /// predicted or by counted matches.
     #[must_use]
     pub fn writes(&self, bytes: u64) -> bool {

@@ -254,19 +254,9 @@ impl<T: Typed> Places<T> {
             .enumerate()
             .map(make)
             .collect::<Result<_>>()?;
-        // A checkpoint has the runs that it names next to it.
-        let beside = run.checkpoint.map(folder_of);
-        let place = match target {
-            Target::Runs(folder) => Some(RunPlace {
-                folder: beside.unwrap_or_else(|| folder.clone()),
-                owner: run.checkpoint.map(Path::to_owned),
-                identity: run.number,
-            }),
-            Target::Memory | Target::Npy(..) | Target::Lent(_) => None,
-        };
         Ok(Places {
             items,
-            stores: MatchStores::new(job, place, budget),
+            stores: MatchStores::new(job, place_of_runs(target, run), budget),
             of_batch,
             budget: budget.clone(),
         })
@@ -384,12 +374,25 @@ impl<T: Typed> Places<T> {
     }
 }
 
-/// What a batch has found beside its states.
+/// Where the runs of matches of a run lie, if `target` allows some. A checkpoint has the ones that it
+/// names next to it.
+fn place_of_runs(target: &Target, run: Run<'_>) -> Option<RunPlace> {
+    match target {
+        Target::Runs(folder) => Some(RunPlace {
+            folder: run.checkpoint.map_or_else(|| folder.clone(), folder_of),
+            owner: run.checkpoint.map(Path::to_owned),
+            identity: run.number,
+        }),
+        Target::Memory | Target::Npy(..) | Target::Lent(_) => None,
+    }
+}
+
+/// What a batch has found in addition to its states.
 #[derive(Default)]
 pub(crate) struct FoundOfBatch {
     /// What its matches take.
     pub held: Vec<Reservation>,
-    /// The runs of those that memory did not hold, with their folds.
+    /// The runs of the matches that memory did not hold, with their folds.
     pub runs: Vec<(usize, RunFacts)>,
 }
 

@@ -144,7 +144,7 @@ fn run_typed<'e, T: Typed>(
     let workers = Workers::for_plan(job, &plan)?;
     let (identity, found) = identify(problem, job, &mut plan, options)?;
     let resumed = found.is_some();
-    let before = found.as_ref().map_or(0, |earlier| earlier.pairs);
+    let before = found.as_ref().map_or(0, |f| f.pairs);
     let share = share_of(job, &plan, options.shard);
     let frames = frames(job, &share, options);
     let batches = batches_left(share.tiles.len(), &plan, found.as_ref());
@@ -156,9 +156,7 @@ fn run_typed<'e, T: Typed>(
         resumed,
     };
     check_checkpoint(job, &plan, (&share, options), &merged, run)?;
-    let of_batch = plan.matches.map_or(u64::MAX, |m| m.of_batch(plan.threads));
-    let room = (&frames[..], of_batch);
-    let places = Places::<T>::framed(job, target, &options.budget, run, room)?;
+    let places = places_of::<T>((job, &plan), target, options, (run, &frames))?;
     recall(job, &share, (&merged, run), &places, &workers)?;
     // A batch that ends early would lose what a checkpoint after it keeps.
     let stop = Stop(options.stop.filter(|_| options.checkpoint.is_none()));
@@ -175,12 +173,9 @@ fn run_typed<'e, T: Typed>(
         stop,
     };
     let merged = sweep.run(executor.as_ref(), &workers, merged, keeper)?;
-    conservation(&merged)?;
-    refuse_nan(job, &merged.tally)?;
-    // What a merge will read is not held where it is much.
-    let most = options.shard.map_or(u64::MAX, |_| HELD_BY_PART);
+    sound(job, &merged)?;
     let found = (merged.states, &merged.runs[..], vec![]);
-    let outputs = outputs(places, found, most, &workers)?;
+    let outputs = outputs(places, found, most_held(options), &workers)?;
     let shared = facts(job, &plan, (&share, frames), executor.order(), options);
     plan.backend = executor.backend();
     Ok(Outcome {
@@ -195,6 +190,23 @@ fn run_typed<'e, T: Typed>(
         identity,
         shared,
     })
+}
+
+/// Where the results of a run go.
+fn places_of<T: Typed>(
+    (job, plan): (&Job, &Plan),
+    target: &Target,
+    options: &Options<'_>,
+    (run, frames): (Run<'_>, &[Option<Frame>]),
+) -> Result<Places<T>> {
+    let of_batch = plan.matches.map_or(u64::MAX, |m| m.of_batch(plan.threads));
+    Places::framed(job, target, &options.budget, run, (frames, of_batch))
+}
+
+/// Bytes of matches that an answer holds where they may be written. A merge will read those of a
+/// share.
+fn most_held(options: &Options<'_>) -> u64 {
+    options.shard.map_or(u64::MAX, |_| HELD_BY_PART)
 }
 
 /// What a share says of itself: of sorted rows, the row of x by place, too.
@@ -561,17 +573,7 @@ impl<T: Typed> Sweep<'_, T> {
             Ok((executor.run(batches[batch], &sink, self.stop)?, sink.found))
         };
         let mut take = |batch: usize, result: Result<Done>| -> Result<Then> {
-            let (state, found) = result?;
-            let own = merged.tiles_done >= share.foreign;
-            let order = executor.order();
-            merge_batch(job, &mut merged, state, (share, order, own));
-            let found = found.into_inner().unwrap_or_default();
-            found
-                .runs
-                .into_iter()
-                .for_each(|(at, run)| merged.runs[at].push(run));
-            let both = (&mut merged.states[..], &mut merged.runs[..]);
-            growth.cover_or_write(both, found.held, &places.stores, (plan, options))?;
+            self.merge(&mut merged, result?, executor.order(), &mut growth)?;
             let done = merged.tiles_done..merged.tiles_done + batches[batch].len();
             merged.tiles_done = done.end;
             merged.pairs += own_pairs(job, plan, share, done);
@@ -606,6 +608,23 @@ impl<T: Typed> Sweep<'_, T> {
 }
 
 impl<T: Typed> Sweep<'_, T> {
+    /// Adds what a batch has given, and writes matches that memory does not hold.
+    fn merge(
+        &self,
+        merged: &mut Partial,
+        (state, found): Done,
+        order: Option<&[u32]>,
+        growth: &mut Growth,
+    ) -> Result<()> {
+        let own = merged.tiles_done >= self.share.foreign;
+        merge_batch(self.job, merged, state, (self.share, order, own));
+        let found = found.into_inner().unwrap_or_default();
+        let runs = found.runs.into_iter();
+        runs.for_each(|(at, run)| merged.runs[at].push(run));
+        let both = (&mut merged.states[..], &mut merged.runs[..]);
+        let stores = &self.places.stores;
+        growth.cover_or_write(both, found.held, stores, (self.plan, self.options))
+    }
     /// Keeps what there is for a resumption; the error that the run ends with.
     fn interrupted(&self, mut keeper: Keeper<'_>, merged: &mut Partial) -> Error {
         let words = match keeper.at_the_end(self.job, &self.share.tiles, self.places, merged) {
@@ -659,7 +678,7 @@ impl<T: Typed> Sweep<'_, T> {
     }
 }
 
-/// What a batch gives, with what it has found beside.
+/// What a batch gives, with what it has found in addition.
 type Done = (Folded, Mutex<FoundOfBatch>);
 
 /// Tells how far a run is: pairs visited, pairs in all, pairs of an earlier run.
@@ -758,6 +777,12 @@ fn matches_bytes(state: &State) -> u64 {
         return grouped.states().map(matches_bytes).sum();
     }
     JoinState::within(state).map_or(0, JoinState::bytes)
+}
+
+/// Refuses an answer that cannot be right, or that the policy of NaN forbids.
+fn sound(job: &Job, merged: &Partial) -> Result<()> {
+    conservation(merged)?;
+    refuse_nan(job, &merged.tally)
 }
 
 /// Every cell of the run was counted or skipped, and every counted pair is in a histogram's grid.

@@ -168,30 +168,7 @@ fn merge_typed<'a, T: Typed + ValueType>(
         resumed: false,
     };
     let places = Places::<T>::new(&job, target, &options.budget, run)?;
-    let (n, m) = (job.space.n, job.space.m);
-    let mut merging = Merging {
-        job: &job,
-        plan: &plan,
-        own,
-        first: Partial {
-            states: vec![],
-            blocks: vec![],
-            order: vec![],
-            matches: vec![],
-            ..first.1.clone()
-        },
-        states: job.folds.iter().map(|f| f.start(n, m)).collect(),
-        tally: Tally::default(),
-        pairs: 0,
-        next: 0,
-        missing: vec![],
-        rows: vec![],
-        places: &places,
-        runs: vec![vec![]; job.folds.len()],
-        matches: job.folds.iter().map(|_| vec![]).collect(),
-        growth: Growth::default(),
-        options,
-    };
+    let mut merging = Merging::new((&job, &plan), (own, &first.1), &places, options);
     for part in std::iter::once(Ok(first)).chain(parts) {
         let (name, part) = part?;
         merging.add(&name, part)?;
@@ -276,7 +253,39 @@ struct Merging<'m, T: Typed> {
     options: &'m Options<'m>,
 }
 
-impl<T: Typed + ValueType> Merging<'_, T> {
+impl<'m, T: Typed + ValueType> Merging<'m, T> {
+    /// Nothing merged yet.
+    fn new(
+        (job, plan): (&'m Job, &'m Plan),
+        (own, first): (Identity, &Partial),
+        places: &'m Places<T>,
+        options: &'m Options<'m>,
+    ) -> Self {
+        let (n, m) = (job.space.n, job.space.m);
+        Merging {
+            job,
+            plan,
+            own,
+            first: Partial {
+                states: vec![],
+                blocks: vec![],
+                order: vec![],
+                matches: vec![],
+                ..first.clone()
+            },
+            states: job.folds.iter().map(|f| f.start(n, m)).collect(),
+            tally: Tally::default(),
+            pairs: 0,
+            next: 0,
+            missing: vec![],
+            rows: vec![],
+            places,
+            runs: vec![vec![]; job.folds.len()],
+            matches: job.folds.iter().map(|_| vec![]).collect(),
+            growth: Growth::default(),
+            options,
+        }
+    }
     fn total(&self) -> usize {
         self.first.shard.map_or(0, |shard| shard.1)
     }

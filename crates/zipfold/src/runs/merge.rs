@@ -162,7 +162,7 @@ impl MatchRuns {
     }
 }
 
-/// The refusal of matches that are asked for in memory.
+/// The refusal of matches that memory should hold.
 pub(crate) fn in_memory(e: Error) -> Error {
     let streamed = Opt::Output.like("matches.parquet");
     e.remedy(format!(

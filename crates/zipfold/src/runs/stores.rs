@@ -51,7 +51,7 @@ impl MatchStores {
     /// Goes on with the runs that a checkpoint names, by fold.
     ///
     /// # Errors
-    /// `Request` where they are not those that the run wrote.
+    /// `Request` where they are not the ones that the run wrote.
     pub(crate) fn recall(&self, runs: &[Vec<RunFacts>]) -> Result<()> {
         let names: Vec<String> = runs.iter().flatten().map(|run| run.name.clone()).collect();
         let Some(place) = self.place.as_ref().filter(|_| !names.is_empty()) else {

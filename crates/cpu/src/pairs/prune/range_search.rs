@@ -281,7 +281,7 @@ impl<'s> SearchPart<'s> {
 struct Matches<'s> {
     fold: &'s Join,
     state: JoinState,
-    /// Bytes that the sink was asked for.
+    /// Bytes that the sink has given.
     held: u64,
     sink: &'s dyn Sink,
     order: [&'s [u32]; 2],
