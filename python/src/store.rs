@@ -147,9 +147,10 @@ pub(crate) fn store_save(
     py: Python<'_>,
     store: PathBuf,
     path: String,
-    (incomplete, force): (bool, bool),
+    how: (bool, bool),
     given: Given,
 ) -> PyResult<(Vec<String>, Vec<usize>)> {
+    let (incomplete, force) = how;
     let output = OutputOptions {
         force,
         ..OutputOptions::default()

@@ -14,6 +14,7 @@ from . import _zipfold
 from .errors import ArrayTypeError, Interrupted, RequestError, ZipfoldError
 from .executors import Calls, calls_of
 from .lazy import Pairs, _outcome
+from .remote import problem_of
 from .settings import given
 
 __all__ = ["Failure", "Job", "Progress", "attach", "submit"]
@@ -219,7 +220,7 @@ def _plan(question: Any, folder: str, shares: int | None, how: dict[str, Any]) -
         with open(os.path.join(folder, "question.json"), "w", encoding="utf-8") as beside:
             json.dump({"tall": list(question._tall)}, beside)
     else:
-        text = _zipfold.store_plan_file(os.fspath(question), folder, shares, asked)
+        text = _zipfold.store_plan_file(problem_of(os.fspath(question), folder), folder, shares, asked)
     return typing.cast("dict[str, Any]", json.loads(text))
 
 

@@ -47,6 +47,7 @@ pub mod unfinished;
 mod words;
 pub mod write;
 pub mod xyz;
+pub mod zarr;
 mod zip_directory;
 
 pub use atomic::{Output, OutputOptions};

@@ -158,8 +158,7 @@ fn run_typed<'e, T: Typed>(
     check_checkpoint(job, &plan, (&share, options), &merged, run)?;
     let places = places_of::<T>((job, &plan), target, options, (run, &frames))?;
     recall(job, &share, (&merged, run), &places, &workers)?;
-    // A batch that ends early would lose what a checkpoint after it keeps.
-    let stop = Stop(options.stop.filter(|_| options.checkpoint.is_none()));
+    let stop = stop_within(options);
     let executor = workers.install(|| load(&plan))?;
     let load_seconds = start.elapsed().as_secs_f64();
     let keeper = Keeper::new(run, &merged, options);
@@ -201,6 +200,11 @@ fn places_of<T: Typed>(
 ) -> Result<Places<T>> {
     let of_batch = plan.matches.map_or(u64::MAX, |m| m.of_batch(plan.threads));
     Places::framed(job, target, &options.budget, run, (frames, of_batch))
+}
+
+/// What ends work within a batch. One that ends early would lose what a checkpoint after it keeps.
+fn stop_within<'o>(options: &'o Options<'_>) -> Stop<'o> {
+    Stop(options.stop.filter(|_| options.checkpoint.is_none()))
 }
 
 /// Bytes of matches that an answer holds where they may be written. A merge will read those of a

@@ -10,3 +10,4 @@ mod parquet;
 mod scratch;
 mod text;
 mod trajectories;
+mod zarr;
