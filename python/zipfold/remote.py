@@ -131,17 +131,41 @@ def _fetch(url: str, into: str | None = None) -> tuple[str, tuple[int, str]]:
     return local, state
 
 
-def fingerprint(url: str) -> Fingerprint:
+def fingerprint(path: Any) -> Fingerprint:
     """Which state of an input there is: its size, its tag or time, and a hash of its bytes, which are read.
 
+    Parameters
+    ----------
+    path : path or URL
+        A file, the folder of a Zarr array, or what a URL of fsspec names.
+
+    Returns
+    -------
+    Fingerprint
+        ``size`` in bytes, ``mark`` (tag or time of the last change, empty where the store tells none), ``sha256``.
+
+    Raises
+    ------
+    ValueError
+        When there is nothing, it cannot be read, or it changes while it is read.
+
+    >>> import tempfile, os
     >>> import zipfold as zf
-    >>> zf.fingerprint("memory://none.npy")
-    Traceback (most recent call last):
-        ...
-    zipfold.errors.InputError: memory://none.npy: there is nothing
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with open(f"{folder}/a.csv", "w") as file:
+    ...         _ = file.write("1,2")
+    ...     zf.fingerprint(f"{folder}/a.csv").size
+    3
     """
-    local, (size, mark) = _fetch(url)
-    return Fingerprint(size, mark, _hash(local))
+    if is_url(path):
+        local, (size, mark) = _fetch(path)
+        return Fingerprint(size, mark, _hash(local))
+    name = os.fspath(path)
+    try:
+        facts = [os.stat(file) for file in (_files(name) if os.path.isdir(name) else [name])]
+        return Fingerprint(sum(f.st_size for f in facts), str(max((f.st_mtime_ns for f in facts), default="")), _hash(name))
+    except OSError as error:
+        raise InputError(f"{name}: cannot be read: {error}") from error
 
 
 def _span(rows: Any) -> tuple[int, int] | None:
@@ -166,6 +190,20 @@ def read(path: Any, *, rows: Any = None, columns: Sequence[Any] | None = None, *
         These rows alone.
     columns : names or numbers, optional
         These columns alone.
+    **how
+        ``memory``, the bytes that it may take.
+
+    Returns
+    -------
+    array of shape (rows, columns)
+        Of float32 where the input is, of float64 otherwise.
+
+    Raises
+    ------
+    ValueError
+        When there is nothing, it holds no table of numbers, has fewer rows, or changes while it is read.
+    MemoryError
+        When the memory does not hold it.
 
     >>> import tempfile, os
     >>> import numpy as np, zipfold as zf

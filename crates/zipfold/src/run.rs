@@ -428,7 +428,7 @@ fn reserve(
             || dense_bytes(fold, job.space.n, job.space.m, plan.precision),
             framed,
         );
-        if dense > 0 && (frame.is_some() || matches!(target, Target::Memory)) {
+        if dense > 0 && (frame.is_some() || matches!(target, Target::Memory | Target::Runs(_))) {
             held.push(options.budget.reserve(dense, "the matrix")?);
         }
         if let Fold::Histogram(h) = fold.grouped().map_or(fold, |grouped| &grouped.inner) {

@@ -60,7 +60,7 @@ impl Metadata {
     }
     fn second(json: &Value, name: &str) -> Result<Metadata> {
         let dtype = json["dtype"].as_str().unwrap_or_default();
-        let (order, kind) = dtype.split_at(dtype.len().min(1));
+        let (order, kind) = dtype.split_at_checked(1).unwrap_or_default();
         let Some(kind) = kind_of(kind).filter(|_| ["<", ">", "|"].contains(&order)) else {
             return Err(other(name, "expected a type of numbers", &json["dtype"]).limit(TYPES));
         };
