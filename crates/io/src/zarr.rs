@@ -12,6 +12,7 @@
 mod blosc;
 mod codec;
 mod metadata;
+mod unpack;
 
 use crate::guard::Source;
 use crate::npy::{double, single};

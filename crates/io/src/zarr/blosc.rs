@@ -8,7 +8,7 @@
 //! block            for each of its parts: bytes packed (u32), the part
 //! ```
 
-use super::codec::{damaged, lz4, zlib, zstd};
+use super::unpack::{damaged, lz4, zlib, zstd};
 use zipfold_core::{Error, Result};
 
 const HEAD: usize = 16;

@@ -1,6 +1,6 @@
 //! What the metadata of a Zarr array say, without trust.
 
-use super::codec::Codec;
+use super::codec::ChunkCodec;
 use crate::npy_header::Kind;
 use crate::presence::Presence;
 use crate::store_files;
@@ -24,7 +24,7 @@ pub(super) struct Metadata {
     pub(super) fortran: bool,
     pub(super) fill: f64,
     /// What elements went through on their way to the file, in this order.
-    pub(super) codecs: Vec<Codec>,
+    pub(super) codecs: Vec<ChunkCodec>,
     /// Before the numbers of a chunk, and between them.
     prefix: &'static str,
     separator: char,
@@ -69,8 +69,8 @@ impl Metadata {
         }
         let codecs = match &json["compressor"] {
             Value::Null => vec![],
-            compressor => vec![Codec::named(&compressor["id"]).ok_or_else(|| {
-                other(name, "expected a known compressor", compressor).limit(Codec::KNOWN)
+            compressor => vec![ChunkCodec::named(&compressor["id"]).ok_or_else(|| {
+                other(name, "expected a known compressor", compressor).limit(ChunkCodec::KNOWN)
             })?],
         };
         let separator = match json["dimension_separator"].as_str() {
@@ -111,8 +111,8 @@ impl Metadata {
         for codec in json["codecs"].as_array().into_iter().flatten() {
             match codec["name"].as_str() {
                 Some("bytes") => big_endian = codec["configuration"]["endian"] == "big",
-                _ => codecs.push(Codec::named(&codec["name"]).ok_or_else(|| {
-                    other(name, "expected known codecs", codec).limit(Codec::KNOWN)
+                _ => codecs.push(ChunkCodec::named(&codec["name"]).ok_or_else(|| {
+                    other(name, "expected known codecs", codec).limit(ChunkCodec::KNOWN)
                 })?),
             }
         }
