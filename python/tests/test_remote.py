@@ -163,7 +163,8 @@ def test_places_that_take_paths_take_urls(memory):
     found = zf.join("memory://left.csv", "memory://right.csv", on="k", select="x.v, y.w")
     assert list(np.asarray(found["v"])) == [1, 2] and list(np.asarray(found["w"])) == [7, 5]
     memory.pipe("/sky.csv", b"ra,dec\n10,0\n20,60\n")
-    assert zf.crossmatch("memory://sky.csv", "memory://sky.csv", radius=1).j.tolist() == [0, 1]
+    matched = zf.crossmatch("memory://sky.csv", "memory://sky.csv", radius=1, select="x.ra, separation")
+    assert list(np.asarray(matched["ra"])) == [10, 20]
 
 
 def test_a_store_has_what_urls_name(memory, tmp_path):

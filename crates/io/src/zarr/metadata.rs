@@ -70,7 +70,8 @@ impl Metadata {
         let codecs = match &json["compressor"] {
             Value::Null => vec![],
             compressor => vec![ChunkCodec::named(&compressor["id"]).ok_or_else(|| {
-                other(name, "expected a known compressor", compressor).limit(ChunkCodec::KNOWN)
+                other(name, "expected a known compressor", &compressor["id"])
+                    .limit(ChunkCodec::KNOWN)
             })?],
         };
         let separator = match json["dimension_separator"].as_str() {
@@ -112,7 +113,7 @@ impl Metadata {
             match codec["name"].as_str() {
                 Some("bytes") => big_endian = codec["configuration"]["endian"] == "big",
                 _ => codecs.push(ChunkCodec::named(&codec["name"]).ok_or_else(|| {
-                    other(name, "expected known codecs", codec).limit(ChunkCodec::KNOWN)
+                    other(name, "expected known codecs", &codec["name"]).limit(ChunkCodec::KNOWN)
                 })?),
             }
         }
