@@ -1,10 +1,13 @@
-//! Tables of callers: numbers and text, in memory.
+//! Tables of callers: numbers and text, in memory; numbers of files.
 
 use crate::errors::raise;
-use numpy::PyReadonlyArray1;
+use crate::options::Given;
+use crate::watch::attended;
+use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
 use zipfold::Table;
-use zipfold::internals::core::{Labels, Words};
+use zipfold::internals::core::{Elements, Labels, Words};
+use zipfold::io::{ReadOptions, read_table};
 
 /// A column of text: its name, the number of the word of each row (NaN for none), and the words.
 type Text<'py> = (String, PyReadonlyArray1<'py, f64>, Vec<String>);
@@ -34,4 +37,29 @@ pub(crate) fn known(tables: &[Option<InMemory<'_>>]) -> PyResult<Vec<Option<Tabl
     };
     let tables = tables.iter().map(|t| t.as_ref().map(one).transpose());
     tables.collect()
+}
+
+/// The numbers of the table in a file: these columns, or all.
+#[pyfunction]
+pub(crate) fn read_file<'py>(
+    py: Python<'py>,
+    path: &str,
+    columns: Option<Vec<String>>,
+    given: Given,
+) -> PyResult<Bound<'py, PyAny>> {
+    let options = ReadOptions {
+        columns,
+        ..ReadOptions::default()
+    };
+    let done = attended(py, false, None, |shared| {
+        let tell = |p| shared.tell(p);
+        let budget = given.options(shared, &tell, false)?.budget;
+        read_table(path, &options, &budget)
+    })?;
+    let table = done.map_err(|e| raise(py, &e))?;
+    let shape = [table.rows(), table.cols()];
+    Ok(match table.elements() {
+        Elements::F32(items) => PyArray1::from_slice(py, items).reshape(shape)?.into_any(),
+        Elements::F64(items) => PyArray1::from_slice(py, items).reshape(shape)?.into_any(),
+    })
 }

@@ -38,6 +38,8 @@ fn _zipfold(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(store::store_work, module)?)?;
     module.add_function(wrap_pyfunction!(store::store_status, module)?)?;
     module.add_function(wrap_pyfunction!(store::store_merge, module)?)?;
+    module.add_function(wrap_pyfunction!(store::store_save, module)?)?;
+    module.add_function(wrap_pyfunction!(in_memory::read_file, module)?)?;
     module.add_function(wrap_pyfunction!(run::metrics, module)?)?;
     module.add_function(wrap_pyfunction!(run::unknown_metric, module)?)?;
     module.add_function(wrap_pyfunction!(options::renamed, module)?)?;

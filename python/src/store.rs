@@ -8,8 +8,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
 use std::time::Duration;
+use zipfold::internals::destination;
 use zipfold::internals::problem_file::problem_file;
 use zipfold::internals::store::{Habits, Manifest, ShareCount, Store};
+use zipfold::io::OutputOptions;
 use zipfold::{Budget, Error, Options, Result, Target};
 
 fn json(py: Python<'_>, text: serde_json::Result<String>) -> PyResult<String> {
@@ -136,4 +138,35 @@ pub(crate) fn store_merge(
     })?;
     let (problem, job, outcome, missing) = done.map_err(|e| raise(py, &e))?;
     Ok((answer(py, &problem, &job, outcome)?, missing))
+}
+
+/// Writes the answer of the parts of a store to a file: its names, and the shares that are missing.
+/// Matches need not fit in memory.
+#[pyfunction]
+pub(crate) fn store_save(
+    py: Python<'_>,
+    store: PathBuf,
+    path: String,
+    how: (bool, bool),
+    given: Given,
+) -> PyResult<(Vec<String>, Vec<usize>)> {
+    let (incomplete, force) = how;
+    let output = OutputOptions {
+        force,
+        ..OutputOptions::default()
+    };
+    let done = attended(py, false, None, |shared| {
+        let tell = |p| shared.tell(p);
+        let mut options = given.options(shared, &tell, false)?;
+        let store = Store::open(&store);
+        let manifest = store.manifest(&options.budget)?;
+        destination::refuse(&path, &manifest.problem.folds, output)?;
+        let loaded = store.load(&options.budget)?;
+        options.overrides = loaded.manifest.overrides()?.and(&options.overrides);
+        let target = destination::target(&path, &loaded.manifest.problem.folds, output);
+        let (answer, missing) = store.merge(&loaded, (&target, incomplete), &options)?;
+        let written = answer.save(&path, output)?;
+        Ok((written, missing))
+    })?;
+    done.map_err(|e| raise(py, &e))
 }

@@ -55,3 +55,15 @@ def test_a_file_that_cannot_be_written_is_refused_before_the_work(tmp_path, name
 def test_nothing_to_write_is_refused():
     with pytest.raises(zf.RequestError, match=r"try: \.save\("):
         zf.pairs(X).sum().save()
+
+
+def test_matches_beyond_memory_go_to_a_file(tmp_path):
+    rows = np.random.default_rng(5).random((1500, 3))
+    question = zf.pairs(rows).join("value < 0.7")
+    with pytest.raises(zf.ResourceError, match=r"\.save\('matches\.parquet'\)"):
+        question.run(memory="9MiB")
+    [small] = question.save(tmp_path / "small.csv", memory="9MiB")
+    [ample] = question.save(tmp_path / "ample.csv", memory="1GiB")
+    assert (tmp_path / "small.csv").read_bytes() == (tmp_path / "ample.csv").read_bytes()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["ample.csv", "small.csv"]
+    assert "written to sorted runs next to the output" in str(question.explain(memory="9MiB"))

@@ -39,6 +39,7 @@ from .pairwise import (
 )
 from .patterns import Correlograms, Occurrences, RipleyCurve, RipleyFunctions, cooccurrence, correlogram, ripley
 from .rdf import Curve, Factor, Radial, Scattering, rdf
+from .remote import Fingerprint, fingerprint, read
 from .results import Histogram, Marginals, Matches, Neighbours, Plan, Tally
 from .settings import Device, Settings, devices, settings, using
 from .shares import Job, attach, submit
@@ -62,6 +63,7 @@ __all__ = [
     "Device",
     "DeviceError",
     "Factor",
+    "Fingerprint",
     "FittedModel",
     "Fold",
     "Histogram",
@@ -105,6 +107,7 @@ __all__ = [
     "correlogram",
     "crossmatch",
     "devices",
+    "fingerprint",
     "fold",
     "infer",
     "join",
@@ -123,6 +126,7 @@ __all__ = [
     "pdist",
     "popcount",
     "rdf",
+    "read",
     "ripley",
     "settings",
     "silhouette",

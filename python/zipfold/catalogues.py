@@ -12,6 +12,7 @@ import numpy as np
 
 from . import _zipfold
 from .arrays import finite, marked, names_of, rows, whole
+from .remote import place
 from .results import Reported, reported
 from .settings import check_how, given, output_paths
 from .tables import arrow_like, chosen, in_memory, matches
@@ -82,8 +83,8 @@ def crossmatch(
     paths = output_paths(save)
     file = [isinstance(t, (str, os.PathLike)) for t in (left, right)]
     asked = {
-        "x": os.fspath(left) if file[0] else "left",
-        "y": os.fspath(right) if file[1] else "right",
+        "x": place(left) if file[0] else "left",
+        "y": place(right) if file[1] else "right",
         "columns": names_of(columns, "columns"),
         "columns2": names_of(columns2, "columns2"),
         "sky": bool(sky),
@@ -183,7 +184,7 @@ def silhouette(
     }
     known: Any = None
     if isinstance(data, (str, os.PathLike)):
-        asked["data"], asked["labels"] = os.fspath(data), str(labels)
+        asked["data"], asked["labels"] = place(data), str(labels)
     elif isinstance(labels, str):
         asked["labels"] = labels
         wanted = None if columns is None else [*asked["columns"], labels]

@@ -13,6 +13,7 @@ from . import _zipfold
 from .arrays import array as array_of
 from .arrays import number, numbers
 from .errors import ArrayTypeError, InputError, RequestError
+from .remote import place
 from .results import Marginals
 from .settings import _device, memory_bytes, settings, threads_of
 
@@ -142,7 +143,7 @@ def _evidence(evidence: Any) -> tuple[str | None, list[tuple[str, str]]]:
     if evidence is None:
         return None, []
     if isinstance(evidence, (str, os.PathLike)):
-        return os.fspath(evidence), []
+        return place(evidence), []
     if isinstance(evidence, Mapping):
         return None, [(str(variable), str(state)) for variable, state in evidence.items()]
     kind = type(evidence).__name__
@@ -176,7 +177,7 @@ def _answer(task: str, raw: dict[str, Any]) -> Any:
 
 def _model(model: Any) -> Any:
     if isinstance(model, (str, os.PathLike)):
-        return os.fspath(model)
+        return place(model)
     if isinstance(model, Network):
         return _arrays(model)
     module = type(model).__module__.split(".")[0]

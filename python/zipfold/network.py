@@ -13,6 +13,7 @@ import numpy as np
 from . import _zipfold
 from .arrays import finite, finites, named_rows, whole
 from .errors import RequestError
+from .remote import place
 from .results import Reported, _need, reported
 from .settings import check_how, given, output_paths
 
@@ -107,7 +108,7 @@ def _question(
         if asked[name] is not None:
             asked[name] = whole(asked[name], name)
     if isinstance(data, (str, os.PathLike)):
-        return asked | {"data": os.fspath(data)}, None, wanted
+        return asked | {"data": place(data)}, None, wanted
     array, found = named_rows(data, "data")
     return asked | {"data": "data"}, (array, _names(data, names, asked["transpose"], found)), wanted
 

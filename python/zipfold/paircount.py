@@ -12,6 +12,7 @@ import numpy as np
 
 from . import _zipfold
 from .arrays import finites, named_rows, whole
+from .remote import place
 from .results import Reported, Same, _need, reported
 from .settings import check_how, given, output_paths
 
@@ -72,7 +73,7 @@ def _catalogue(data: Any, name: str, known: dict[str, Any]) -> str | None:
     if data is None:
         return None
     if isinstance(data, (str, os.PathLike)):
-        return os.fspath(data)
+        return place(data)
     if isinstance(data, Mapping):
         columns = [np.asarray(column) for column in data.values()]
         known[name] = (named_rows(np.column_stack(columns), name)[0], [str(key) for key in data])
@@ -97,7 +98,7 @@ def _question(asked: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         formula, *ends = asked["cut"]
         asked["cut"] = {"value": formula, "range": finites(ends, "cut")}
     if asked["upweights"] is not None:
-        asked["upweights"] = os.fspath(asked["upweights"])
+        asked["upweights"] = place(asked["upweights"])
     asked["multipoles"] = list(asked["multipoles"])
     for name in ("bins", "mu", "wedges", "samples", "seed"):
         if asked[name] is not None:

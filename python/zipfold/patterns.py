@@ -13,6 +13,7 @@ import numpy as np
 from . import _zipfold
 from .arrays import finite, finites, marked, names_of, rows, whole
 from .errors import InputError, RequestError
+from .remote import place
 from .results import Reported, Same, _need, reported
 from .settings import check_how, given, output_paths
 from .tables import arrow_like, in_memory
@@ -150,7 +151,7 @@ def _table(data: Any, columns: Sequence[str] | None, labels: Any, option: str) -
     """The name of a table, the table itself where it is in memory, its columns of positions, and its column of labels."""
     chosen = names_of(columns, "columns")
     if isinstance(data, (str, os.PathLike)):
-        return os.fspath(data), None, chosen, None if labels is None else str(labels)
+        return place(data), None, chosen, None if labels is None else str(labels)
     if isinstance(labels, str) or (labels is None and _is_table(data)):
         wanted = None if chosen is None else [*chosen, *([] if labels is None else [str(labels)])]
         known = in_memory(arrow_like(data) if isinstance(data, Mapping) else data, "data", wanted)
@@ -363,7 +364,7 @@ def correlogram(
     known: Any = None
     name, column, marks = "times", str(time), None if units is None else str(units)
     if isinstance(times, (str, os.PathLike)):
-        name = os.fspath(times)
+        name = place(times)
     elif isinstance(units, str) or (units is None and _is_table(times)):
         wanted = [column, *([] if single else [marks or "unit"])]
         known = in_memory(arrow_like(times) if isinstance(times, Mapping) else times, "times", wanted)

@@ -12,6 +12,7 @@ import numpy as np
 
 from . import _zipfold
 from .arrays import finite, finites, whole
+from .remote import place
 from .results import Reported, Same, _need, reported
 from .settings import check_how, given, output_paths
 
@@ -112,7 +113,7 @@ class Scattering(Reported):
 
 
 def _path(value: Any) -> str | None:
-    return None if value is None else os.fspath(value)
+    return None if value is None else place(value)
 
 
 def rdf(

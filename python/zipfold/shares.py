@@ -7,12 +7,14 @@ import os
 import tempfile
 import time
 import typing
+from collections.abc import Callable
 from typing import Any
 
 from . import _zipfold
 from .errors import ArrayTypeError, Interrupted, RequestError, ZipfoldError
 from .executors import Calls, calls_of
 from .lazy import Pairs, _outcome
+from .remote import problem_of
 from .settings import given
 
 __all__ = ["Failure", "Job", "Progress", "attach", "submit"]
@@ -149,20 +151,43 @@ class Job:
         ValueError
             When shares are missing, which the message names with the error of the first that failed.
         """
+        raw, _ = self._merged(timeout, incomplete, lambda: _zipfold.store_merge(self.store, incomplete, given(**how)))
+        results = _outcome(raw, _tall(self.store, len(raw["results"]))).results
+        return results[0] if len(results) == 1 else results
+
+    def save(
+        self,
+        path: Any,
+        timeout: float | None = None,
+        *,
+        incomplete: bool = False,
+        overwrite: bool = False,
+        **how: Any,
+    ) -> list[str]:
+        """Writes the answer to a file and returns the names of the files; waits for the shares, as :meth:`result` does.
+
+        The suffix names the format, as for ``question.save``. The matches of a join need not fit in memory:
+        ``job.save("matches.parquet")`` takes them from the runs of the store, a part at a time.
+        """
+        both = (incomplete, overwrite)
+        call = lambda: _zipfold.store_save(self.store, os.fspath(path), both, given(**how))  # noqa: E731
+        names, _ = self._merged(timeout, incomplete, call)
+        return typing.cast("list[str]", names)
+
+    def _merged(self, timeout: float | None, incomplete: bool, merge: Callable[[], Any]) -> Any:
+        """What ``merge`` gives once the shares are done."""
         if not self.wait(timeout):
             done = self.progress()
             raise TimeoutError(f"{done.done} of {done.shares} shares are done after {timeout} seconds")
         if self._cancelled and self._status()["missing"] and not incomplete:
             raise Interrupted("the job was cancelled")
         try:
-            raw, _ = _zipfold.store_merge(self.store, bool(incomplete), given(**how))
+            return merge()
         except ZipfoldError as error:
             lost = [f for f in self.failures() if f.share in self._errors]
             if lost and not incomplete:
                 raise type(error)(f"{error}\n  share {lost[0].share}: {lost[0].error}") from None
             raise
-        results = _outcome(raw, _tall(self.store, len(raw["results"]))).results
-        return results[0] if len(results) == 1 else results
 
     def cancel(self) -> None:
         """Starts no more shares, and cancels the ones that have not begun. What is done stays in the store."""
@@ -195,7 +220,7 @@ def _plan(question: Any, folder: str, shares: int | None, how: dict[str, Any]) -
         with open(os.path.join(folder, "question.json"), "w", encoding="utf-8") as beside:
             json.dump({"tall": list(question._tall)}, beside)
     else:
-        text = _zipfold.store_plan_file(os.fspath(question), folder, shares, asked)
+        text = _zipfold.store_plan_file(problem_of(os.fspath(question), folder), folder, shares, asked)
     return typing.cast("dict[str, Any]", json.loads(text))
 
 

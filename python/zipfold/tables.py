@@ -15,6 +15,7 @@ from . import _zipfold
 from .arrays import arrow_columns, finite, names_of, whole
 from .errors import ArrayTypeError, InputError, RequestError
 from .lazy import Pairs, pairs
+from .remote import place
 from .results import Matches, Tally
 from .settings import check_how, given, output_paths
 from .trace import trace
@@ -454,8 +455,8 @@ def _by_name(tables: tuple[Any, Any], asked: dict[str, Any], how: tuple[Any, ...
         used.append(read | set(asked["columns"] or ()))
     if same:
         used = [None if used[0] is None or used[1] is None else used[0] | used[1]]
-    asked["x"] = os.fspath(left) if isinstance(left, (str, os.PathLike)) else "left"
-    asked["y"] = None if same else os.fspath(right) if isinstance(right, (str, os.PathLike)) else "right"
+    asked["x"] = place(left) if isinstance(left, (str, os.PathLike)) else "left"
+    asked["y"] = None if same else place(right) if isinstance(right, (str, os.PathLike)) else "right"
     given_tables = tables[:1] if same else tables
     read_all = bool(paths)
     known = [

@@ -14,6 +14,7 @@ from . import _zipfold
 from .arrays import finite, finites, names_of, whole
 from .errors import InputError
 from .patterns import positions
+from .remote import place
 from .results import Reported, Same, _need, reported
 from .settings import check_how, given, output_paths
 from .tables import arrow_like, in_memory
@@ -134,7 +135,7 @@ def _input(data: Any, value: Any, columns: Sequence[str] | None) -> tuple[str, A
     """The name of the input, its table in memory (None of a file), the columns of positions and those of values."""
     chosen = names_of(columns, "columns")
     if isinstance(data, (str, os.PathLike)):
-        return os.fspath(data), None, chosen, _words(value)
+        return place(data), None, chosen, _words(value)
     if isinstance(value, str) or (len(value) > 0 and all(isinstance(one, str) for one in value)):
         names = _words(value)
         table = arrow_like(data) if isinstance(data, Mapping) else data

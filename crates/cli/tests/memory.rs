@@ -158,6 +158,30 @@ fn runs_stay_within_their_memory() {
             "p.parquet",
         ],
     );
+    // Twelve million matches, in runs.
+    let all = "x[0] <= y[0] or x[0] > y[0]";
+    within(
+        &folder,
+        24,
+        &[
+            "join",
+            "a.npy",
+            "--self",
+            "--where",
+            all,
+            "--ordered",
+            "-o",
+            "p.csv",
+        ],
+    );
+    let near = "sum((x - y)^2) < 0.5";
+    for prune in ["prune=on", "prune=off"] {
+        let words = [
+            "join", "a.npy", "--self", "--where", near, "--set", prune, "-o", "p.npz",
+        ];
+        within(&folder, 24, &words);
+    }
+    assert!(!folder.join("p.npz.zipfold-resume.runs").exists());
     fs::remove_dir_all(&folder).unwrap();
 }
 
@@ -225,8 +249,6 @@ fn what_does_not_fit_is_refused_before_work() {
             "--where",
             "x[0] <= y[0] or x[0] > y[0]",
             "--ordered",
-            "-o",
-            "p.csv",
             "--memory",
             "64MiB",
         ],
@@ -238,14 +260,14 @@ fn what_does_not_fit_is_refused_before_work() {
             "sum((x - y)^2) < 0.5",
             "--set",
             "prune=on",
-            "-o",
-            "p.npz",
             "--memory",
             "64MiB",
         ],
     ] {
         let (most, fine, message) = peak(&folder, words);
         assert!(!fine && message.contains("64"), "{words:?}: {message}");
+        let streams = message.contains("-o matches.parquet, which takes matches");
+        assert!(streams == (words[0] == "join"), "{words:?}: {message}");
         assert!(most <= 64 * MIB + ITSELF, "{words:?}: {} MiB", most / MIB);
     }
     fs::remove_dir_all(&folder).unwrap();

@@ -6,29 +6,67 @@ use std::borrow::Cow;
 use std::io::{self, Write};
 use zipfold_core::{Error, Result, Words};
 
+/// A CSV or TSV file that takes rows.
+pub(crate) struct CsvRows {
+    out: Output,
+    separator: u8,
+}
+
+impl CsvRows {
+    /// Begins the file with a header of the names of `columns`, below `comments` each behind `# `.
+    ///
+    /// # Errors
+    /// `Resource` when the disk is full.
+    pub(crate) fn create(
+        mut out: Output,
+        separator: u8,
+        columns: &[(&str, Column<'_>)],
+        comments: &[String],
+    ) -> Result<Self> {
+        let written =
+            comment_lines(&mut out, comments).and_then(|()| header(&mut out, separator, columns));
+        written.map_err(|e| out.error(&e))?;
+        Ok(CsvRows { out, separator })
+    }
+    /// Writes the rows of columns of one length.
+    ///
+    /// # Errors
+    /// `Resource` when the disk is full; `Internal` when the columns differ in length.
+    pub(crate) fn push(&mut self, columns: &[(&str, Column<'_>)]) -> Result<()> {
+        let (out, separator) = (&mut self.out, self.separator);
+        let rows = columns.first().map_or(0, |(_, c)| c.len());
+        if let Some((name, column)) = columns.iter().find(|(_, c)| c.len() != rows) {
+            return Err(Error::internal(format!(
+                "column {name} has {} rows, the first has {rows}",
+                column.len()
+            ))
+            .at_place(out.name()));
+        }
+        let written = (0..rows).try_for_each(|row| line(out, separator, columns, row));
+        written.map_err(|e| out.error(&e))
+    }
+    /// Completes the file.
+    ///
+    /// # Errors
+    /// `Resource` when the disk is full.
+    pub(crate) fn finish(self) -> Result<()> {
+        self.out.commit()
+    }
+}
+
 /// Writes a header and rows, below `comments` each behind `# `.
 ///
 /// # Errors
 /// `Resource` when the disk is full; `Internal` when the columns differ in length.
 pub fn write_csv(
-    mut out: Output,
+    out: Output,
     separator: u8,
     columns: &[(&str, Column<'_>)],
     comments: &[String],
 ) -> Result<()> {
-    let rows = columns.first().map_or(0, |(_, c)| c.len());
-    if let Some((name, column)) = columns.iter().find(|(_, c)| c.len() != rows) {
-        return Err(Error::internal(format!(
-            "column {name} has {} rows, the first has {rows}",
-            column.len()
-        ))
-        .at_place(out.name()));
-    }
-    let written = comment_lines(&mut out, comments)
-        .and_then(|()| header(&mut out, separator, columns))
-        .and_then(|()| (0..rows).try_for_each(|row| line(&mut out, separator, columns, row)));
-    written.map_err(|e| out.error(&e))?;
-    out.commit()
+    let mut rows = CsvRows::create(out, separator, columns, comments)?;
+    rows.push(columns)?;
+    rows.finish()
 }
 
 /// Writes rows without a header, as NumPy's `savetxt` does: the 2-D form of an array in row-major

@@ -38,6 +38,7 @@ pub mod presence;
 pub mod read;
 pub mod read_options;
 pub mod rows_write;
+pub mod runs;
 mod select;
 pub mod store_files;
 mod text_rows;
@@ -46,6 +47,7 @@ pub mod unfinished;
 mod words;
 pub mod write;
 pub mod xyz;
+pub mod zarr;
 mod zip_directory;
 
 pub use atomic::{Output, OutputOptions};

@@ -218,14 +218,14 @@ impl<'a> FortranOrder<'a> {
     }
 }
 
-fn single(kind: Kind, raw: [u8; 8]) -> f32 {
+pub(crate) fn single(kind: Kind, raw: [u8; 8]) -> f32 {
     match kind {
         Kind::F16 => f16::from_le_bytes([raw[0], raw[1]]).to_f32(),
         _ => f32::from_le_bytes([raw[0], raw[1], raw[2], raw[3]]),
     }
 }
 
-fn double(kind: Kind, raw: [u8; 8]) -> Result<f64> {
+pub(crate) fn double(kind: Kind, raw: [u8; 8]) -> Result<f64> {
     let bits = u64::from_le_bytes(raw);
     Ok(match kind {
         Kind::Bool => f64::from(u8::from(raw[0] != 0)),

@@ -14,10 +14,58 @@ use std::sync::Arc;
 use zipfold_core::{Error, Result};
 
 /// Rows of one row group.
-const GROUP: usize = 1 << 20;
+pub(crate) const GROUP: usize = 1 << 20;
 
 /// Words that are handed over at a time.
 const WORDS: usize = 8192;
+
+/// A Parquet file that takes rows, a row group at a time.
+pub(crate) struct ParquetGroups {
+    name: String,
+    writer: SerializedFileWriter<Output>,
+}
+
+impl ParquetGroups {
+    /// Begins the file with these names and types; `comments` go into its metadata under `zipfold`.
+    ///
+    /// # Errors
+    /// `Resource` when the disk is full.
+    pub(crate) fn create(
+        out: Output,
+        columns: &[(&str, Column<'_>)],
+        comments: &[String],
+    ) -> Result<Self> {
+        let name = out.name().to_owned();
+        let note = (!comments.is_empty())
+            .then(|| vec![KeyValue::new("zipfold".to_owned(), comments.join("\n"))]);
+        let begun = schema(columns).and_then(|schema| {
+            SerializedFileWriter::new(out, schema, Arc::new(properties(columns, note)))
+        });
+        let writer = begun.map_err(|e| failure(&name, e))?;
+        Ok(ParquetGroups { name, writer })
+    }
+    /// Writes the rows of columns of one length, in groups of [`GROUP`].
+    ///
+    /// # Errors
+    /// `Resource` when the disk is full; `Internal` when the columns differ in length.
+    pub(crate) fn push(&mut self, columns: &[(&str, Column<'_>)]) -> Result<()> {
+        let rows = columns.first().map_or(0, |(_, c)| c.len());
+        if let Some((column, _)) = columns.iter().find(|(_, c)| c.len() != rows) {
+            let what = format!("column {column} has not {rows} rows as the first");
+            return Err(Error::internal(what).at_place(self.name.clone()));
+        }
+        let written = write_groups(&mut self.writer, columns, rows);
+        written.map_err(|e| failure(&self.name, e))
+    }
+    /// Completes the file.
+    ///
+    /// # Errors
+    /// `Resource` when the disk is full.
+    pub(crate) fn finish(self) -> Result<()> {
+        let out = self.writer.into_inner();
+        out.map_err(|e| failure(&self.name, e))?.commit()
+    }
+}
 
 /// Writes `columns` of one length; `comments` go into the file's metadata under `zipfold`.
 ///
@@ -28,17 +76,9 @@ pub fn write_parquet(
     columns: &[(&str, Column<'_>)],
     comments: &[String],
 ) -> Result<()> {
-    let name = out.name().to_owned();
-    let rows = columns.first().map_or(0, |(_, c)| c.len());
-    if let Some((column, _)) = columns.iter().find(|(_, c)| c.len() != rows) {
-        return Err(
-            Error::internal(format!("column {column} has not {rows} rows as the first"))
-                .at_place(name),
-        );
-    }
-    write_groups(out, columns, rows, comments)
-        .map_err(|e| failure(&name, e))?
-        .commit()
+    let mut groups = ParquetGroups::create(out, columns, comments)?;
+    groups.push(columns)?;
+    groups.finish()
 }
 
 pub(crate) fn failure(name: &str, error: ParquetError) -> Error {
@@ -54,15 +94,10 @@ pub(crate) fn failure(name: &str, error: ParquetError) -> Error {
 }
 
 fn write_groups(
-    out: Output,
+    writer: &mut SerializedFileWriter<Output>,
     columns: &[(&str, Column<'_>)],
     rows: usize,
-    comments: &[String],
-) -> ParquetResult<Output> {
-    let note = (!comments.is_empty())
-        .then(|| vec![KeyValue::new("zipfold".to_owned(), comments.join("\n"))]);
-    let mut writer =
-        SerializedFileWriter::new(out, schema(columns)?, Arc::new(properties(columns, note)))?;
+) -> ParquetResult<()> {
     for from in (0..rows).step_by(GROUP) {
         let range = from..rows.min(from + GROUP);
         let mut group = writer.next_row_group()?;
@@ -75,7 +110,7 @@ fn write_groups(
         }
         group.close()?;
     }
-    writer.into_inner()
+    Ok(())
 }
 
 /// Indices and counts as differences of neighbours, which rise slowly; no dictionaries, whose

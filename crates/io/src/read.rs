@@ -25,6 +25,7 @@ pub const SUFFIXES: &[(&str, Format)] = &[
     ("extxyz", Format::Xyz),
     ("fits", Format::Fits),
     ("fit", Format::Fits),
+    ("zarr", Format::Zarr),
 ];
 
 /// Reads the table in the file `path` (`-` is standard input; `file.npz:name` an array of an
@@ -36,8 +37,15 @@ pub const SUFFIXES: &[(&str, Format)] = &[
 /// `Request` for an unknown suffix, column or array; `Input` when the file is damaged or holds no
 /// table of numbers; `Resource` beyond the budget.
 pub fn read_table(path: &str, options: &ReadOptions, budget: &Budget) -> Result<Table> {
+    if is_url(path) {
+        return Err(url(path));
+    }
     let (file, member) = split_member(path);
     let member = member.or(options.member.as_deref());
+    if crate::zarr::is_zarr(Path::new(file)) {
+        let table = crate::zarr::read_zarr(Path::new(file), budget)?;
+        return select(table, options.columns.as_deref(), file, budget);
+    }
     let known = options.format.or_else(|| format_of(file));
     if known.is_none() && file != "-" {
         return Err(unknown_suffix(file));
@@ -83,6 +91,12 @@ pub fn read_source(
                 budget,
             );
         }
+        Format::Zarr => {
+            let e = Error::request("expected the folder of a Zarr array, got a file");
+            return Err(e
+                .at_place(source.name())
+                .remedy("the folder that has .zarray or zarr.json"));
+        }
         Format::Fits => return crate::fits::read_fits(source, member, columns, budget),
         Format::Parquet => return parquet(source, options, budget),
         Format::Arrow => return arrow(source, options, budget),
@@ -118,6 +132,21 @@ pub(crate) fn without_feature(name: &str) -> Error {
     Error::request("this build of zipfold does not know Parquet and Arrow files")
         .at_place(name)
         .remedy("a build with the feature `parquet`, or .npy and .csv files")
+}
+
+/// Whether `path` is the URL of something elsewhere.
+#[must_use]
+pub fn is_url(path: &str) -> bool {
+    let scheme = path.split_once("://").map_or("", |(scheme, _)| scheme);
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
+    scheme.len() > 1 && scheme.chars().all(plain) && !Path::new(path).exists()
+}
+
+/// The refusal of a URL: connections, their keys and their secrets are for Python's fsspec.
+fn url(path: &str) -> Error {
+    Error::request("this is a URL, and only files are read here")
+        .at_place(path)
+        .remedy("zf.read(URL) in Python with fsspec, or a copy in a file")
 }
 
 /// The suffix of `path` in lower case, without `.gz` and `.xz`.

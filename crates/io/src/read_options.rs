@@ -21,6 +21,8 @@ pub enum Format {
     Xyz,
     /// Binary tables of astronomy.
     Fits,
+    /// A Zarr array in a folder.
+    Zarr,
 }
 
 impl Format {
@@ -35,6 +37,9 @@ impl Format {
             Format::Parquet => "Apache Parquet",
             Format::Arrow => "Apache Arrow IPC (Feather)",
             Format::Xyz => "XYZ and extended XYZ; FILE.xyz:N picks frame N",
+            Format::Zarr => {
+                "a Zarr array, version 2 or 3: the folder of the array (bytes, gzip, zlib, zstd, blosc)"
+            }
             Format::Fits => "FITS binary tables; FILE.fits:NAME picks one by name or number",
         }
     }

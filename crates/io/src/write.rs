@@ -2,9 +2,11 @@
 
 use crate::atomic::{Output, OutputOptions};
 pub use crate::column::Column;
-use crate::csv_write::{write_csv, write_csv_rows};
+use crate::csv_write::{CsvRows, write_csv, write_csv_rows};
 use crate::npy::{NpyElement, write_npy};
 use crate::npz::NpzWriter;
+#[cfg(feature = "parquet")]
+use crate::parquet_write::ParquetGroups;
 use crate::read::{is_packed, suffix};
 use zipfold_core::{Error, Opt, Result, Words};
 
@@ -42,6 +44,93 @@ pub fn write_columns(
         #[cfg(not(feature = "parquet"))]
         Some("parquet") => Err(crate::read::without_feature(path)),
         _ => Err(unknown(path, ".csv .tsv .parquet .npz")),
+    }
+}
+
+/// Named columns on their way to a file, some rows at a time: the bytes are those of
+/// [`write_columns`].
+pub struct ColumnsWriter {
+    form: ColumnsForm,
+}
+
+enum ColumnsForm {
+    Text(CsvRows),
+    #[cfg(feature = "parquet")]
+    Parquet(Box<ParquetGroups>),
+}
+
+/// Rows of text that are handed over at a time.
+const TEXT_ROWS: usize = 1 << 15;
+
+impl ColumnsWriter {
+    /// Rows of every call of [`ColumnsWriter::push`] but the last: a row group of Parquet, any number
+    /// of text.
+    pub fn rows(&self) -> usize {
+        match &self.form {
+            ColumnsForm::Text(_) => TEXT_ROWS,
+            #[cfg(feature = "parquet")]
+            ColumnsForm::Parquet(_) => crate::parquet_write::GROUP,
+        }
+    }
+    /// Whether rows are written to `path` some at a time: .csv, .tsv, .parquet, or CSV to `-`.
+    pub fn takes(path: &str) -> bool {
+        crate::rows_write::is_streamed(path)
+    }
+    /// Begins the file `path` with columns of these names and types.
+    ///
+    /// # Errors
+    /// As [`write_columns`].
+    pub fn create(
+        path: &str,
+        columns: &[(&str, Column<'_>)],
+        comments: &[String],
+        options: OutputOptions,
+    ) -> Result<Self> {
+        let suffix = if path == "-" {
+            Some("csv".to_owned())
+        } else {
+            plain_suffix(path)
+        };
+        let text = |separator| {
+            let out = Output::create(path, options)?;
+            CsvRows::create(out, separator, columns, comments).map(ColumnsForm::Text)
+        };
+        let form = match suffix.as_deref() {
+            Some("csv") => text(b',')?,
+            Some("tsv") => text(b'\t')?,
+            #[cfg(feature = "parquet")]
+            Some("parquet") => {
+                let out = Output::create(path, options)?;
+                let groups = ParquetGroups::create(out, columns, comments)?;
+                ColumnsForm::Parquet(Box::new(groups))
+            }
+            #[cfg(not(feature = "parquet"))]
+            Some("parquet") => return Err(crate::read::without_feature(path)),
+            _ => return Err(unknown(path, ".csv .tsv .parquet")),
+        };
+        Ok(ColumnsWriter { form })
+    }
+    /// Writes more rows.
+    ///
+    /// # Errors
+    /// `Resource` when the disk is full; `Internal` when the columns differ in length.
+    pub fn push(&mut self, columns: &[(&str, Column<'_>)]) -> Result<()> {
+        match &mut self.form {
+            ColumnsForm::Text(rows) => rows.push(columns),
+            #[cfg(feature = "parquet")]
+            ColumnsForm::Parquet(groups) => groups.push(columns),
+        }
+    }
+    /// Completes the file, which then takes its name.
+    ///
+    /// # Errors
+    /// `Resource` when the disk is full.
+    pub fn finish(self) -> Result<()> {
+        match self.form {
+            ColumnsForm::Text(rows) => rows.finish(),
+            #[cfg(feature = "parquet")]
+            ColumnsForm::Parquet(groups) => groups.finish(),
+        }
     }
 }
 

@@ -12,6 +12,7 @@ use crate::bytes::working_bytes;
 use crate::cost::{self, Term, Work};
 use crate::filter::{Form, Question};
 use crate::machine::{Isa, Machine};
+use crate::matches::MatchPlan;
 use crate::overrides::{Family, Overrides};
 use crate::plan::Plan;
 use crate::prune::{self, Prune};
@@ -19,7 +20,7 @@ use crate::strategy::Strategy;
 use crate::tiles::Tiling;
 use zipfold_core::budget::{human_bytes, human_bytes_up};
 use zipfold_core::fold::{BLOCK, Fold};
-use zipfold_core::{Error, Job, Message, Opt, Precision, Result};
+use zipfold_core::{Error, Job, Message, Opt, Precision, Result, Table};
 
 /// Rows of tiles that a problem is cut into if it is large enough, so that threads stay busy to the
 /// end. A constant, because a number of threads would give another machine other tiles.
@@ -33,6 +34,16 @@ const ALIKE: usize = 16;
 /// # Errors
 /// `Request` for overrides that do not exist, do not apply, or exclude each other.
 pub fn choose(job: &Job, machine: &Machine, overrides: &Overrides) -> Result<Plan> {
+    let plan = whole(job, machine, overrides)?;
+    let inputs = [Some(&job.x), job.y.as_ref()].into_iter().flatten();
+    let inputs: u64 = inputs.map(table_bytes).sum();
+    let free = machine.memory.saturating_sub(inputs + plan.peak_bytes);
+    let matches = MatchPlan::of_job(job, free)?;
+    Ok(Plan { matches, ..plan })
+}
+
+/// The plan without what becomes of matches.
+fn whole(job: &Job, machine: &Machine, overrides: &Overrides) -> Result<Plan> {
     match &job.parts {
         Some(parts) => {
             let alike = parts.list.len().clamp(1, ALIKE);
@@ -151,9 +162,7 @@ impl Draft<'_> {
     fn room(&self, machine: &Machine, prune: Prune) -> Result<u64> {
         let job = self.job;
         let inputs = [Some(&job.x), job.y.as_ref()].into_iter().flatten();
-        let inputs: u64 = inputs
-            .map(|t| (t.rows() * t.cols() * t.precision().bytes()) as u64)
-            .sum();
+        let inputs: u64 = inputs.map(table_bytes).sum();
         let tiling = tiling(job, machine, self.overrides, prune, &mut vec![])?;
         let working = working_bytes(job, machine.threads, tiling, prune);
         Ok(inputs.saturating_add(states(job)).saturating_add(working))
@@ -198,6 +207,7 @@ impl Draft<'_> {
             device: None,
             part: None,
             by_parts: None,
+            matches: None,
             warnings,
         })
     }
@@ -206,6 +216,11 @@ impl Draft<'_> {
 /// Adds up the terms: each is an upper bound of something that does not overlap with the others.
 fn seconds(terms: &[Term]) -> f64 {
     terms.iter().map(|t| t.seconds).sum()
+}
+
+/// Bytes of the numbers of a table.
+fn table_bytes(table: &Table) -> u64 {
+    (table.rows() * table.cols() * table.precision().bytes()) as u64
 }
 
 /// Bytes of the states of all folds.

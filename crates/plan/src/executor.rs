@@ -135,6 +135,19 @@ pub trait Sink: Sync {
     fn hold(&self, _bytes: u64) -> Result<()> {
         Ok(())
     }
+    /// As [`Sink::hold`], of the `states` of all folds, in their order, that take `now` bytes and
+    /// will take `more`; `held` of these are given already. A sink that writes matches to files
+    /// may take them out of the states, which then hold none.
+    ///
+    /// # Errors
+    /// `Resource` when there is no room, in memory or on the disk.
+    fn grown(&self, _states: &mut [State], [now, more]: [u64; 2], held: &mut u64) -> Result<()> {
+        if now + more > *held {
+            self.hold(now + more - *held)?;
+            *held = now + more;
+        }
+        Ok(())
+    }
     /// Whether long runs are much cheaper than short ones: the runs of a tile are then gathered
     /// before they are put.
     fn gathers(&self) -> bool {

@@ -12,6 +12,7 @@
 //! pruning    off: …
 //! ```
 
+use crate::matches::MatchPlan;
 use crate::plan::Plan;
 use zipfold_core::budget::human_bytes;
 use zipfold_core::fold::Fold;
@@ -47,6 +48,7 @@ fn short(job: &Job, plan: &Plan) -> String {
             "parts      {count}, each computed as a question of its own"
         ));
     }
+    lines.extend(plan.matches.as_ref().map(matches));
     lines.extend([
         format!("computes   {}", computes(plan)),
         format!("pruning    {}", pruning(job, plan)),
@@ -74,6 +76,20 @@ fn short(job: &Job, plan: &Plan) -> String {
         lines[total] += &format!(", {}", plan.bound);
     }
     lines.join("\n")
+}
+
+/// Says where matches are while the run goes on.
+fn matches(plan: &MatchPlan) -> String {
+    let (count, room) = (figures::si(plan.predicted as f64), human_bytes(plan.room));
+    match plan.written {
+        true => format!(
+            "matches    about {count} predicted, {}: written to sorted runs next to the output, {room} of them in memory",
+            human_bytes(plan.predicted.saturating_mul(plan.bytes))
+        ),
+        false => format!(
+            "matches    about {count} predicted: held in memory, and written to sorted runs next to the output beyond {room}"
+        ),
+    }
 }
 
 /// Renders the long form.

@@ -4,6 +4,7 @@
 use crate::cost::{self, Term};
 use crate::device::OnDevice;
 use crate::machine::Isa;
+use crate::matches::MatchPlan;
 use crate::order::Order;
 use crate::overrides::Family;
 use crate::prune::Prune;
@@ -63,6 +64,9 @@ pub struct Plan {
     /// The plan part by part, where groups share a column grid instead: a device starts from it.
     #[serde(skip)]
     pub by_parts: Option<Box<Plan>>,
+    /// Where the matches of a join are while it runs, if the question has an inner join.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub matches: Option<MatchPlan>,
     /// What makes the run slower than it could be, and what would help.
     pub warnings: Vec<Message>,
 }

@@ -1,5 +1,6 @@
 //! Pages about the answers of problems: the first lines of every fold.
 
+use crate::outcome::Output;
 use crate::query::Answer;
 use crate::report::{LINES, Page, described};
 use serde_json::{Map, Value};
@@ -29,6 +30,11 @@ impl Page {
             // Dense results are in arrays, and have no columns.
             if let Some(columns) = answer.columns(at)? {
                 numbers.insert(format!("answer {at}"), lines(&columns));
+            }
+            // Matches in runs are in the file of the answer; the page has their number.
+            if let Some(Output::Runs(runs)) = answer.outcome.outputs.get(at) {
+                let counted = serde_json::json!({"lines": runs.records()});
+                numbers.insert(format!("answer {at}"), counted);
             }
         }
         // A matrix that went into its file is not held, and not drawn.

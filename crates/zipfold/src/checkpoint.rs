@@ -15,6 +15,8 @@ pub(crate) struct Keeper<'a> {
     saved: Instant,
     /// Tiles that the sums of the partial cover.
     recorded: usize,
+    /// Runs of matches that the disk has, by fold.
+    synced: Vec<usize>,
     warned: bool,
     warnings: Warnings,
 }
@@ -28,6 +30,7 @@ impl<'a> Keeper<'a> {
             every: options.checkpoint_every,
             saved: Instant::now(),
             recorded,
+            synced: merged.runs.iter().map(Vec::len).collect(),
             warned: false,
             warnings: options.warnings.clone(),
         }
@@ -100,6 +103,10 @@ impl<'a> Keeper<'a> {
             .zip(more)
             .for_each(|(sum, more)| *sum = sum.wrapping_add(more));
         self.recorded = merged.tiles_done;
+        let fresh = merged.runs.iter().zip(&self.synced);
+        let fresh = fresh.flat_map(|(runs, done)| runs.iter().skip(*done));
+        all.stores.sync(fresh)?;
+        self.synced = merged.runs.iter().map(Vec::len).collect();
         partial::keep_partial(path, merged)
     }
 }

@@ -4,9 +4,10 @@ use crate::options::Target;
 #[cfg(feature = "plot")]
 use crate::query::Query;
 pub use crate::suffix::{is_page, is_picture, is_png};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 #[cfg(feature = "plot")]
 use zipfold_core::Message;
+use zipfold_core::fold::JoinKind;
 use zipfold_core::opt::Opt;
 use zipfold_core::problem::FoldSpec;
 use zipfold_core::{Error, Result};
@@ -32,14 +33,35 @@ pub fn suffixes(fold: &FoldSpec) -> &'static [&'static str] {
 }
 
 /// Returns where the result of `folds` goes that is written to `path` afterwards: into the file
-/// itself where it is one matrix and an `.npy` file, so that it need not fit in memory.
+/// itself where it is one matrix and an `.npy` file, so that it need not fit in memory. Matches of a
+/// join that do not fit go to runs next to the file, which is written from them.
 pub fn target(path: &str, folds: &[FoldSpec], options: OutputOptions) -> Target {
     let is_dense = matches!(folds, [FoldSpec::Matrix {} | FoldSpec::Condensed {}]);
     // A pipe or a device takes the matrix in one go, from the beginning to the end.
     if is_dense && path.ends_with(".npy") && !is_special(path) {
-        Target::Npy(path.to_string(), options)
-    } else {
-        Target::Memory
+        return Target::Npy(path.to_string(), options);
+    }
+    let has_matches = |fold: &FoldSpec| {
+        matches!(
+            fold,
+            FoldSpec::Join {
+                kind: JoinKind::Inner,
+                ..
+            }
+        )
+    };
+    match folds.iter().any(has_matches) && !is_picture(path) && !is_page(path) {
+        true => Target::Runs(runs_beside(path)),
+        false => Target::Memory,
+    }
+}
+
+/// Returns the folder for matches that memory does not hold, next to the output `path`; in that of
+/// temporary files for a pipe.
+pub fn runs_beside(path: &str) -> PathBuf {
+    match path == "-" || is_special(path) {
+        true => zipfold_io::runs::temporary(),
+        false => format!("{path}.zipfold-runs").into(),
     }
 }
 

@@ -48,6 +48,10 @@ impl Identity {
             hash(|h| h.text(&format!("{shard:?}"))),
         ])
     }
+    /// The identity of a shard in one number.
+    pub(crate) fn number(&self, shard: (usize, usize)) -> u128 {
+        hash(|h| h.text(&format!("{:?} {shard:?}", self.0)))
+    }
     /// What differs from `other`, if anything does.
     pub fn difference(&self, other: &Identity) -> Option<&'static str> {
         (0..PARTS.len())

@@ -56,6 +56,7 @@ mod reading;
 mod report;
 mod row_names;
 mod run;
+mod runs;
 mod saved;
 mod sharding;
 mod shared_slices;

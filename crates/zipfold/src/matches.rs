@@ -102,6 +102,11 @@ fn sort_buckets<M: Match>(
         });
 }
 
+/// Sorts matches of rows below 2³² without values, row and column in a word each.
+pub(crate) fn sort_words(items: &mut Vec<u64>) {
+    <u64 as Match>::sort(items);
+}
+
 /// Writes sorted matches, and their values where there are any.
 fn put<M: Match>(items: &[M], i: &mut [u64], j: &mut [u64], values: &mut [f64]) {
     for ((i, j), item) in i.iter_mut().zip(j).zip(items) {

@@ -112,6 +112,9 @@ pub enum Target {
     Memory,
     /// Into an `.npy` file, by positional writes.
     Npy(String, OutputOptions),
+    /// Into memory; matches of a join that it does not hold into sorted runs in this folder. It goes
+    /// with the answer, unless a checkpoint has its own.
+    Runs(PathBuf),
     /// Into memory that the caller owns.
     #[doc(hidden)]
     Lent(LentSink),

@@ -2,6 +2,7 @@
 
 use crate::frame::Frame;
 use crate::identity::{Identity, Key};
+use crate::runs::MatchRuns;
 use zipfold_core::fold::{Columns, Fold, State, Tally};
 use zipfold_core::{Error, Message, Result};
 use zipfold_plan::Plan;
@@ -28,6 +29,9 @@ pub enum Output {
     Stored,
     /// A state to finish.
     State(State),
+    /// The matches of a join that memory does not hold, in sorted runs.
+    #[doc(hidden)]
+    Runs(MatchRuns),
 }
 
 impl Output {
@@ -43,7 +47,7 @@ impl Output {
         m: usize,
     ) -> Result<Option<Columns<'a>>> {
         let columns = match (self, fold) {
-            (Output::Stored, _) => return Ok(None),
+            (Output::Stored | Output::Runs(_), _) => return Ok(None),
             (Output::F32(values), Fold::Dense(f)) => Some(f.columns_of(&values[..], n, m)),
             (Output::F64(values), Fold::Dense(f)) => Some(f.columns_of(&values[..], n, m)),
             (Output::State(state), _) => fold.columns(state, n, m),

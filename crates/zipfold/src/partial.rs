@@ -3,20 +3,21 @@
 
 use crate::frame::Block;
 use crate::identity::{Identity, Key, differs};
+use crate::runs::{MatchRuns, RecordForm, RunFacts, folder_of};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::hash::Hasher;
 use std::io::{self, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use twox_hash::XxHash3_64;
-use zipfold_core::fold::{State, Tally};
+use zipfold_core::fold::{Fold, State, Tally};
 use zipfold_core::{Budget, Error, Job, Opt, Result};
 use zipfold_io::Presence;
 use zipfold_io::unfinished::{remove_left, sweep};
 use zipfold_plan::Tiling;
 
 /// How a partial result begins; the last byte is the version of the format.
-pub const MAGIC: &[u8; 8] = b"ZFPART\x00\x0b";
+pub const MAGIC: &[u8; 8] = b"ZFPART\x00\x0c";
 /// Bytes before the payload.
 const HEAD: usize = 24;
 
@@ -53,6 +54,17 @@ pub struct Partial {
     pub order: Vec<u32>,
     /// By fold: the values of a dense result that a shard has.
     pub blocks: Vec<Block>,
+    /// By fold: the runs of its matches, in the folder next to the file of the partial.
+    #[doc(hidden)]
+    pub runs: Vec<Vec<RunFacts>>,
+    /// By fold: the matches of a shard in these runs, wherever they are now.
+    #[doc(hidden)]
+    #[serde(skip)]
+    pub matches: Vec<Option<MatchRuns>>,
+    /// The file that its runs lie next to.
+    #[doc(hidden)]
+    #[serde(skip)]
+    pub place: PathBuf,
 }
 
 impl Partial {
@@ -66,6 +78,9 @@ impl Partial {
             tiles_done: 0,
             pairs: 0,
             sums: vec![0; states.len()],
+            runs: vec![vec![]; states.len()],
+            matches: vec![],
+            place: PathBuf::new(),
             states,
             tally: Tally::default(),
             problem: vec![],
@@ -99,6 +114,7 @@ impl Partial {
         let (n, m) = (job.space.n, job.space.m);
         let fits = self.states.len() == job.folds.len()
             && self.sums.len() == job.folds.len()
+            && self.runs.len() == job.folds.len()
             && job
                 .folds
                 .iter()
@@ -314,11 +330,46 @@ fn get<T: DeserializeOwned>(payload: impl Read, name: &str) -> Result<T> {
 /// What to do about a file that is not whole.
 const AGAIN: &str = "run that shard again";
 
+impl Partial {
+    /// Writes the matches of a shard whose file will be `path`: one run for each fold.
+    ///
+    /// # Errors
+    /// `Resource` when the disk is full; `Input` for damaged runs.
+    pub(crate) fn write_matches(&self, path: &Path) -> Result<()> {
+        let folder = folder_of(path);
+        for (runs, matches) in self.runs.iter().zip(&self.matches) {
+            if let ([run], Some(matches)) = (runs.as_slice(), matches) {
+                zipfold_io::store_files::make_folder(&folder)?;
+                matches.write_as_one(&folder.join(&run.name), run.identity)?;
+            }
+        }
+        Ok(())
+    }
+    /// Opens the matches of a shard that was read.
+    ///
+    /// # Errors
+    /// `Input` when they are not there, damaged, or another's.
+    pub(crate) fn open_matches(&mut self, job: &Job, budget: &Budget) -> Result<()> {
+        let folder = folder_of(&self.place);
+        let open = |(fold, runs): (&Fold, &Vec<RunFacts>)| {
+            let Some(form) = RecordForm::of_fold(fold, job).filter(|_| !runs.is_empty()) else {
+                return Ok(None);
+            };
+            let readers = runs.iter().map(|run| run.open(&folder, form, budget));
+            MatchRuns::there(readers.collect::<Result<_>>()?, form, budget).map(Some)
+        };
+        let all = job.folds.iter().zip(&self.runs).map(open);
+        self.matches = all.collect::<Result<_>>()?;
+        Ok(())
+    }
+}
+
 /// Writes a partial whole or not at all, and syncs it.
 ///
 /// # Errors
 /// `Resource` when it cannot be written; `Request` when it is there already, without `force`.
 pub fn write(path: &Path, partial: &Partial, force: bool) -> Result<()> {
+    partial.write_matches(path)?;
     write_sealed(MAGIC, path, partial, force)
 }
 
@@ -345,7 +396,9 @@ pub(crate) fn write_sealed(
 /// # Errors
 /// `Input` when there is none or it is damaged; `Resource` when it does not fit the budget.
 pub fn read(path: &Path, budget: &Budget) -> Result<Partial> {
-    read_sealed(MAGIC, path, budget)
+    let partial: Partial = read_sealed(MAGIC, path, budget)?;
+    let place = path.to_owned();
+    Ok(Partial { place, ..partial })
 }
 
 /// What a sealed file holds. Its head is looked at first and its checksum next, so that nothing is
@@ -419,9 +472,11 @@ pub(crate) fn aside(path: &Path, fold: usize) -> PathBuf {
     name.into()
 }
 
-/// Removes the checkpoint `path` and the files next to it, but for the ones that another run holds.
+/// Removes the checkpoint `path`, the files next to it and its runs of matches, but for the ones
+/// that another run holds.
 pub fn discard(path: &Path) {
     remove_left(path);
     sweep(path);
+    zipfold_io::runs::discard(&folder_of(path));
     (0..MOST).for_each(|fold| remove_left(&aside(path, fold)));
 }

@@ -5,10 +5,11 @@ use crate::frame::Frame;
 use crate::options::{LentSink, Target};
 use crate::outcome::Output;
 use crate::partial::aside;
+use crate::runs::{MatchStores, RunFacts, RunPlace, folder_of};
 use rayon::prelude::*;
 use std::path::Path;
 use std::sync::{Mutex, OnceLock};
-use zipfold_core::fold::Fold;
+use zipfold_core::fold::{Fold, State};
 use zipfold_core::{Budget, Error, Hash, Job, Opt, Reservation, Result};
 use zipfold_cpu::pairs::dense::Shared;
 use zipfold_cpu::pairs::{Blocks, SharedMatrix};
@@ -58,6 +59,10 @@ pub(crate) enum Place<T: Shared> {
 pub(crate) struct Places<T: Shared> {
     /// By fold.
     pub items: Vec<Place<T>>,
+    /// Where matches go that memory does not hold.
+    pub stores: MatchStores,
+    /// Bytes of matches that a batch holds.
+    of_batch: u64,
     budget: Budget,
 }
 
@@ -189,9 +194,10 @@ impl<T: Typed> Places<T> {
     /// # Errors
     /// Those of the files; `Resource` where the system has no memory.
     pub(crate) fn new(job: &Job, target: &Target, budget: &Budget, run: Run<'_>) -> Result<Self> {
-        Places::framed(job, target, budget, run, &[])
+        Places::framed(job, target, budget, run, (&[], u64::MAX))
     }
-    /// As [`Places::new`], with the part of a share in memory where a fold has a frame.
+    /// As [`Places::new`], with the part of a share in memory where a fold has a frame; a batch holds
+    /// matches of `of_batch` bytes.
     ///
     /// # Errors
     /// As [`Places::new`].
@@ -200,7 +206,7 @@ impl<T: Typed> Places<T> {
         target: &Target,
         budget: &Budget,
         run: Run<'_>,
-        frames: &[Option<Frame>],
+        (frames, of_batch): (&[Option<Frame>], u64),
     ) -> Result<Self> {
         let clear = || {
             run.checkpoint
@@ -218,7 +224,7 @@ impl<T: Typed> Places<T> {
                 return Ok(Place::Framed(frame.clone(), matrix, left));
             }
             match target {
-                Target::Memory => {
+                Target::Memory | Target::Runs(_) => {
                     in_memory(at, &shape, run).map(|(matrix, left)| Place::Memory(matrix, left))
                 }
                 Target::Npy(path, options) if run.resumed => {
@@ -250,6 +256,8 @@ impl<T: Typed> Places<T> {
             .collect::<Result<_>>()?;
         Ok(Places {
             items,
+            stores: MatchStores::new(job, place_of_runs(target, run), budget),
+            of_batch,
             budget: budget.clone(),
         })
     }
@@ -366,11 +374,33 @@ impl<T: Typed> Places<T> {
     }
 }
 
+/// Where the runs of matches of a run lie, if `target` allows some. A checkpoint has the ones that it
+/// names next to it.
+fn place_of_runs(target: &Target, run: Run<'_>) -> Option<RunPlace> {
+    match target {
+        Target::Runs(folder) => Some(RunPlace {
+            folder: run.checkpoint.map_or_else(|| folder.clone(), folder_of),
+            owner: run.checkpoint.map(Path::to_owned),
+            identity: run.number,
+        }),
+        Target::Memory | Target::Npy(..) | Target::Lent(_) => None,
+    }
+}
+
+/// What a batch has found in addition to its states.
+#[derive(Default)]
+pub(crate) struct FoundOfBatch {
+    /// What its matches take.
+    pub held: Vec<Reservation>,
+    /// The runs of the matches that memory did not hold, with their folds.
+    pub runs: Vec<(usize, RunFacts)>,
+}
+
 /// The places as one batch sees them.
 pub(crate) struct UnitPlaces<'a, T: Shared> {
     all: &'a Places<T>,
     /// For what the batch has found.
-    pub found: Mutex<Vec<Reservation>>,
+    pub found: Mutex<FoundOfBatch>,
 }
 
 impl<'a, T: Shared> UnitPlaces<'a, T> {
@@ -387,9 +417,30 @@ impl<T: Typed> Sink for UnitPlaces<'_, T> {
     fn hold(&self, bytes: u64) -> Result<()> {
         let more = self.all.budget.reserve(bytes, "the matches found so far")?;
         if let Ok(mut found) = self.found.lock() {
-            found.push(more);
+            found.held.push(more);
         }
         Ok(())
+    }
+    fn grown(&self, states: &mut [State], [now, more]: [u64; 2], held: &mut u64) -> Result<()> {
+        let ask = |held: &mut u64, bytes: u64| {
+            let asked = self.hold(bytes.saturating_sub(*held));
+            asked.map(|()| *held = bytes.max(*held))
+        };
+        let all = now.saturating_add(more);
+        if !self.all.stores.any() {
+            return ask(held, all).map_err(|e| self.all.stores.refused(e));
+        }
+        if all <= self.all.of_batch && ask(held, all).is_ok() {
+            return Ok(());
+        }
+        let runs = self.all.stores.relieve(states, 0)?;
+        if let Ok(mut found) = self.found.lock() {
+            // Matches of other folds, if any, ask again when they grow.
+            found.held.clear();
+            found.runs.extend(runs);
+        }
+        *held = 0;
+        ask(held, more)
     }
     fn gathers(&self) -> bool {
         self.all.items.iter().any(|place| match place {

@@ -10,8 +10,9 @@ pub use crate::options::{LentSink, Options, Progress, Target};
 use crate::outcome::ShareFacts;
 pub use crate::outcome::{Outcome, Output};
 use crate::partial::{self, Partial};
-use crate::places::{Place, Places, Run, Typed, UnitPlaces};
+use crate::places::{FoundOfBatch, Place, Places, Run, Typed, UnitPlaces};
 use crate::pool::Workers;
+use crate::runs::{HELD_BY_PART, MatchRuns, MatchStores, RunFacts};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
@@ -143,7 +144,7 @@ fn run_typed<'e, T: Typed>(
     let workers = Workers::for_plan(job, &plan)?;
     let (identity, found) = identify(problem, job, &mut plan, options)?;
     let resumed = found.is_some();
-    let before = found.as_ref().map_or(0, |earlier| earlier.pairs);
+    let before = found.as_ref().map_or(0, |f| f.pairs);
     let share = share_of(job, &plan, options.shard);
     let frames = frames(job, &share, options);
     let batches = batches_left(share.tiles.len(), &plan, found.as_ref());
@@ -155,10 +156,9 @@ fn run_typed<'e, T: Typed>(
         resumed,
     };
     check_checkpoint(job, &plan, (&share, options), &merged, run)?;
-    let places = Places::<T>::framed(job, target, &options.budget, run, &frames)?;
+    let places = places_of::<T>((job, &plan), target, options, (run, &frames))?;
     recall(job, &share, (&merged, run), &places, &workers)?;
-    // A batch that ends early would lose what a checkpoint after it keeps.
-    let stop = Stop(options.stop.filter(|_| options.checkpoint.is_none()));
+    let stop = stop_within(options);
     let executor = workers.install(|| load(&plan))?;
     let load_seconds = start.elapsed().as_secs_f64();
     let keeper = Keeper::new(run, &merged, options);
@@ -172,9 +172,9 @@ fn run_typed<'e, T: Typed>(
         stop,
     };
     let merged = sweep.run(executor.as_ref(), &workers, merged, keeper)?;
-    conservation(&merged)?;
-    refuse_nan(job, &merged.tally)?;
-    let outputs = outputs(places, merged.states, &workers)?;
+    sound(job, &merged)?;
+    let found = (merged.states, &merged.runs[..], vec![]);
+    let outputs = outputs(places, found, most_held(options), &workers)?;
     let shared = facts(job, &plan, (&share, frames), executor.order(), options);
     plan.backend = executor.backend();
     Ok(Outcome {
@@ -189,6 +189,28 @@ fn run_typed<'e, T: Typed>(
         identity,
         shared,
     })
+}
+
+/// Where the results of a run go.
+fn places_of<T: Typed>(
+    (job, plan): (&Job, &Plan),
+    target: &Target,
+    options: &Options<'_>,
+    (run, frames): (Run<'_>, &[Option<Frame>]),
+) -> Result<Places<T>> {
+    let of_batch = plan.matches.map_or(u64::MAX, |m| m.of_batch(plan.threads));
+    Places::framed(job, target, &options.budget, run, (frames, of_batch))
+}
+
+/// What ends work within a batch. One that ends early would lose what a checkpoint after it keeps.
+fn stop_within<'o>(options: &'o Options<'_>) -> Stop<'o> {
+    Stop(options.stop.filter(|_| options.checkpoint.is_none()))
+}
+
+/// Bytes of matches that an answer holds where they may be written. A merge will read those of a
+/// share.
+fn most_held(options: &Options<'_>) -> u64 {
+    options.shard.map_or(u64::MAX, |_| HELD_BY_PART)
 }
 
 /// What a share says of itself: of sorted rows, the row of x by place, too.
@@ -242,6 +264,7 @@ fn recall<T: Typed>(
     if !run.resumed {
         return Ok(());
     }
+    places.stores.recall(&merged.runs)?;
     let done = &share.tiles[..merged.tiles_done];
     workers.install(|| places.recall(job, done, run, &merged.sums))
 }
@@ -344,10 +367,18 @@ fn check_resumed(
 /// By fold the answer: matches in order, files under their names, values in their place.
 pub(crate) fn outputs<T: Typed>(
     places: Places<T>,
-    states: Vec<State>,
+    (states, runs, parts): (Vec<State>, &[Vec<RunFacts>], Vec<Vec<MatchRuns>>),
+    most: u64,
     workers: &Workers,
 ) -> Result<Vec<Output>> {
-    let output = |(place, mut state): (Place<T>, State)| {
+    let stores = &places.stores;
+    let mut parts = parts.into_iter();
+    let output = |(at, (place, mut state)): (usize, (Place<T>, State))| {
+        let written = runs.get(at).map_or(&[][..], Vec::as_slice);
+        let parts = parts.next().unwrap_or_default();
+        if let Some(runs) = stores.finish(at, (written, parts), &mut state, most)? {
+            return Ok(Output::Runs(runs));
+        }
         if let State::Join(join) = &mut state {
             workers.install(|| matches::sort(join));
         }
@@ -361,7 +392,13 @@ pub(crate) fn outputs<T: Typed>(
             Place::None => Output::State(state),
         })
     };
-    places.items.into_iter().zip(states).map(output).collect()
+    places
+        .items
+        .into_iter()
+        .zip(states)
+        .enumerate()
+        .map(output)
+        .collect()
 }
 
 /// Everything proportional to the data is requested before work of this many `batches` starts.
@@ -391,7 +428,7 @@ fn reserve(
             || dense_bytes(fold, job.space.n, job.space.m, plan.precision),
             framed,
         );
-        if dense > 0 && (frame.is_some() || matches!(target, Target::Memory)) {
+        if dense > 0 && (frame.is_some() || matches!(target, Target::Memory | Target::Runs(_))) {
             held.push(options.budget.reserve(dense, "the matrix")?);
         }
         if let Fold::Histogram(h) = fold.grouped().map_or(fold, |grouped| &grouped.inner) {
@@ -489,6 +526,10 @@ fn states(job: &Job, plan: &Plan, share: &Share, options: &Options<'_>) -> Vec<S
 fn batches_ahead(plan: &Plan) -> usize {
     // Pruned batches differ in their work, so that more of them are needed to even it out.
     let devices = plan.device.as_ref().map_or(0, |on| on.devices);
+    // Matches of batches that wait for their turn take memory, too.
+    if plan.matches.is_some_and(|matches| matches.written) {
+        return 2 * plan.threads.max(devices);
+    }
     // Blocks begin far behind one another.
     if plan.device.as_ref().is_some_and(OnDevice::is_in_blocks) {
         return plan.tiles;
@@ -536,11 +577,7 @@ impl<T: Typed> Sweep<'_, T> {
             Ok((executor.run(batches[batch], &sink, self.stop)?, sink.found))
         };
         let mut take = |batch: usize, result: Result<Done>| -> Result<Then> {
-            let (state, found) = result?;
-            let own = merged.tiles_done >= share.foreign;
-            let order = executor.order();
-            merge_batch(job, &mut merged, state, (share, order, own));
-            growth.cover(&merged, found.into_inner().unwrap_or_default(), options)?;
+            self.merge(&mut merged, result?, executor.order(), &mut growth)?;
             let done = merged.tiles_done..merged.tiles_done + batches[batch].len();
             merged.tiles_done = done.end;
             merged.pairs += own_pairs(job, plan, share, done);
@@ -575,6 +612,23 @@ impl<T: Typed> Sweep<'_, T> {
 }
 
 impl<T: Typed> Sweep<'_, T> {
+    /// Adds what a batch has given, and writes matches that memory does not hold.
+    fn merge(
+        &self,
+        merged: &mut Partial,
+        (state, found): Done,
+        order: Option<&[u32]>,
+        growth: &mut Growth,
+    ) -> Result<()> {
+        let own = merged.tiles_done >= self.share.foreign;
+        merge_batch(self.job, merged, state, (self.share, order, own));
+        let found = found.into_inner().unwrap_or_default();
+        let runs = found.runs.into_iter();
+        runs.for_each(|(at, run)| merged.runs[at].push(run));
+        let both = (&mut merged.states[..], &mut merged.runs[..]);
+        let stores = &self.places.stores;
+        growth.cover_or_write(both, found.held, stores, (self.plan, self.options))
+    }
     /// Keeps what there is for a resumption; the error that the run ends with.
     fn interrupted(&self, mut keeper: Keeper<'_>, merged: &mut Partial) -> Error {
         let words = match keeper.at_the_end(self.job, &self.share.tiles, self.places, merged) {
@@ -628,8 +682,8 @@ impl<T: Typed> Sweep<'_, T> {
     }
 }
 
-/// What a batch gives, with what it has reserved.
-type Done = (Folded, Mutex<Vec<Reservation>>);
+/// What a batch gives, with what it has found in addition.
+type Done = (Folded, Mutex<FoundOfBatch>);
 
 /// Tells how far a run is: pairs visited, pairs in all, pairs of an earlier run.
 fn tell(options: &Options<'_>, pairs: [u64; 3]) {
@@ -668,21 +722,42 @@ fn merge_batch(
 
 /// Reservations for results whose size nobody knows before.
 #[derive(Default)]
-struct Growth {
+pub(crate) struct Growth {
     held: Vec<Reservation>,
     bytes: u64,
 }
 
 impl Growth {
+    /// As [`Growth::cover`]; matches that are too many, or do not fit, are written where they may be.
+    pub(crate) fn cover_or_write(
+        &mut self,
+        (states, runs): (&mut [State], &mut [Vec<RunFacts>]),
+        found: Vec<Reservation>,
+        stores: &MatchStores,
+        (plan, options): (&Plan, &Options<'_>),
+    ) -> Result<()> {
+        if !stores.any() {
+            let covered = self.cover(states, found, options);
+            return covered.map_err(|e| stores.refused(e));
+        }
+        let bytes: u64 = states.iter().map(matches_bytes).sum();
+        let many = plan.matches.is_some_and(|matches| matches.writes(bytes));
+        if !many && self.cover(states, found, options).is_ok() {
+            return Ok(());
+        }
+        let written = stores.relieve(states, 0)?;
+        written.into_iter().for_each(|(at, run)| runs[at].push(run));
+        self.cover(states, vec![], options)
+    }
     /// Holds as much as `merged` takes: what the batch that was merged has reserved, and more or
     /// less.
     fn cover(
         &mut self,
-        merged: &Partial,
+        states: &[State],
         found: Vec<Reservation>,
         options: &Options<'_>,
     ) -> Result<()> {
-        let now: u64 = merged.states.iter().map(matches_bytes).sum();
+        let now: u64 = states.iter().map(matches_bytes).sum();
         self.bytes += found.iter().map(Reservation::bytes).sum::<u64>();
         self.held.extend(found);
         if now > self.bytes {
@@ -706,6 +781,12 @@ fn matches_bytes(state: &State) -> u64 {
         return grouped.states().map(matches_bytes).sum();
     }
     JoinState::within(state).map_or(0, JoinState::bytes)
+}
+
+/// Refuses an answer that cannot be right, or that the policy of NaN forbids.
+fn sound(job: &Job, merged: &Partial) -> Result<()> {
+    conservation(merged)?;
+    refuse_nan(job, &merged.tally)
 }
 
 /// Every cell of the run was counted or skipped, and every counted pair is in a histogram's grid.

@@ -8,9 +8,10 @@ use crate::partial::Partial;
 use crate::places::{Places, Run, Typed, UnitPlaces};
 use crate::query::{Answer, Query, Ready};
 use crate::row_names::RowNames;
-use crate::run::outputs;
+use crate::run::{Growth, outputs};
+use crate::runs::{MatchRuns, RunFacts};
 use zipfold_core::data::Data;
-use zipfold_core::fold::{Fold, State, Tally};
+use zipfold_core::fold::{Fold, JoinState, State, Tally};
 use zipfold_core::{Error, Job, Opt, Precision, Problem, Reservation, Result};
 use zipfold_plan::executor::ValueType;
 use zipfold_plan::{Plan, Sink, dense_bytes, shares};
@@ -24,8 +25,17 @@ pub fn part(problem: &Problem, outcome: &Outcome, shard: (usize, usize)) -> Resu
     let shared = outcome.shared.as_ref().ok_or_else(whole)?;
     let identity = outcome.identity.ok_or_else(whole)?;
     let (mut states, mut blocks) = (vec![], vec![]);
-    for (output, frame) in outcome.outputs.iter().zip(&shared.frames) {
+    let (mut runs, mut matches) = (vec![], vec![]);
+    for (at, (output, frame)) in outcome.outputs.iter().zip(&shared.frames).enumerate() {
+        let there = match output {
+            Output::Runs(there) => Some(there.clone()),
+            Output::F32(_) | Output::F64(_) | Output::Stored | Output::State(_) => None,
+        };
+        let run = |there: &MatchRuns| there.as_one(at, identity.number(shard));
+        runs.push(there.iter().map(run).collect());
+        matches.push(there);
         let (state, block) = match (output, frame) {
+            (Output::Runs(_), _) => (State::Join(JoinState::default()), Block::None),
             (Output::State(state), None) => (state.clone(), Block::None),
             (Output::F32(values), Some(frame)) => {
                 (WRITTEN, Block::F32(frame.clone(), values.clone()))
@@ -50,6 +60,8 @@ pub fn part(problem: &Problem, outcome: &Outcome, shard: (usize, usize)) -> Resu
         key: shared.key.clone(),
         order: shared.order.clone(),
         blocks,
+        runs,
+        matches,
         // What is complete belongs to no run: the same shard has the same bytes.
         run: 0,
         ..Partial::start(identity, states)
@@ -156,25 +168,7 @@ fn merge_typed<'a, T: Typed + ValueType>(
         resumed: false,
     };
     let places = Places::<T>::new(&job, target, &options.budget, run)?;
-    let (n, m) = (job.space.n, job.space.m);
-    let mut merging = Merging {
-        job: &job,
-        plan: &plan,
-        own,
-        first: Partial {
-            states: vec![],
-            blocks: vec![],
-            order: vec![],
-            ..first.1.clone()
-        },
-        states: job.folds.iter().map(|f| f.start(n, m)).collect(),
-        tally: Tally::default(),
-        pairs: 0,
-        next: 0,
-        missing: vec![],
-        rows: vec![],
-        places: &places,
-    };
+    let mut merging = Merging::new((&job, &plan), (own, &first.1), &places, options);
     for part in std::iter::once(Ok(first)).chain(parts) {
         let (name, part) = part?;
         merging.add(&name, part)?;
@@ -186,8 +180,9 @@ fn merge_typed<'a, T: Typed + ValueType>(
         merging.pairs,
         merging.missing,
     );
+    let (runs, matches) = (merging.runs, merging.matches);
     let workers = crate::pool::Workers::for_plan(&job, &plan)?;
-    let outputs = outputs(places, states, &workers)?;
+    let outputs = outputs(places, (states, &runs, matches), u64::MAX, &workers)?;
     let outcome = Outcome {
         plan,
         outputs,
@@ -226,7 +221,7 @@ fn reserve(
                 .budget
                 .reserve(fold.bytes(n, m), "the merged result")?,
         );
-        if matches!(target, Target::Memory) {
+        if matches!(target, Target::Memory | Target::Runs(_)) {
             let bytes = dense_bytes(fold, n, m, plan.precision);
             held.push(options.budget.reserve(bytes, "the matrix")?);
         }
@@ -251,9 +246,46 @@ struct Merging<'m, T: Typed> {
     /// Of shards that sorted their rows: the rows that are there.
     rows: Vec<bool>,
     places: &'m Places<T>,
+    /// By fold: the runs of matches that memory does not hold, and those of the parts.
+    runs: Vec<Vec<RunFacts>>,
+    matches: Vec<Vec<MatchRuns>>,
+    growth: Growth,
+    options: &'m Options<'m>,
 }
 
-impl<T: Typed + ValueType> Merging<'_, T> {
+impl<'m, T: Typed + ValueType> Merging<'m, T> {
+    /// Nothing merged yet.
+    fn new(
+        (job, plan): (&'m Job, &'m Plan),
+        (own, first): (Identity, &Partial),
+        places: &'m Places<T>,
+        options: &'m Options<'m>,
+    ) -> Self {
+        let (n, m) = (job.space.n, job.space.m);
+        Merging {
+            job,
+            plan,
+            own,
+            first: Partial {
+                states: vec![],
+                blocks: vec![],
+                order: vec![],
+                matches: vec![],
+                ..first.clone()
+            },
+            states: job.folds.iter().map(|f| f.start(n, m)).collect(),
+            tally: Tally::default(),
+            pairs: 0,
+            next: 0,
+            missing: vec![],
+            rows: vec![],
+            places,
+            runs: vec![vec![]; job.folds.len()],
+            matches: job.folds.iter().map(|_| vec![]).collect(),
+            growth: Growth::default(),
+            options,
+        }
+    }
     fn total(&self) -> usize {
         self.first.shard.map_or(0, |shard| shard.1)
     }
@@ -262,8 +294,12 @@ impl<T: Typed + ValueType> Merging<'_, T> {
     /// # Errors
     /// `Request` for a part of something else, or of a shard that was there; `Input` for a damaged
     /// one.
-    fn add(&mut self, name: &str, part: Partial) -> Result<()> {
+    fn add(&mut self, name: &str, mut part: Partial) -> Result<()> {
         self.check(name, &part)?;
+        part.open_matches(self.job, &self.options.budget)?;
+        let there = part.matches.drain(..);
+        let all = self.matches.iter_mut().zip(there);
+        all.for_each(|(all, there)| all.extend(there));
         let index = part.shard.map_or(0, |shard| shard.0);
         if index < self.next || index >= self.total() {
             return Err(self.twice(index).at_place(name.to_string()));
@@ -280,7 +316,9 @@ impl<T: Typed + ValueType> Merging<'_, T> {
         self.tally.merge(&part.tally);
         self.pairs = self.pairs.checked_add(part.pairs).ok_or_else(uncovered)?;
         merge_states(self.job, &mut self.states, part);
-        Ok(())
+        let merged = (&mut self.states[..], &mut self.runs[..]);
+        let stores = &self.places.stores;
+        (self.growth).cover_or_write(merged, vec![], stores, (self.plan, self.options))
     }
     fn twice(&self, index: usize) -> Error {
         let total = self.total();

@@ -1,11 +1,15 @@
 //! Answers to files: the columns of each fold, in the format that the suffix names.
 
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Output as Given};
 use crate::row_names::RowNames;
+use crate::runs::MatchRuns;
 use std::io::Write;
-use zipfold_core::fold::{Column as FoldColumn, Columns, Layout, Numbers, Role};
+use zipfold_core::fold::{
+    Accumulate, Column as FoldColumn, Columns, Fold, Join, JoinState, Layout, Numbers, Role,
+};
 use zipfold_core::{Error, Job, Result, Side, Words};
 use zipfold_io::npz::NpzWriter;
+use zipfold_io::write::ColumnsWriter;
 use zipfold_io::{Column, Output, OutputOptions, write_array, write_columns};
 
 /// Writes every fold's result; several folds get a number before the suffix.
@@ -24,7 +28,10 @@ pub fn write(
         } else {
             path.to_string()
         };
-        if let Some(columns) = output.columns(fold, job.space.n, job.space.m)? {
+        if let (Fold::Join(join), Given::Runs(runs)) = (fold, output) {
+            let matches = WrittenMatches { join, runs, job };
+            matches.write(&name, outcome, names, options)?;
+        } else if let Some(columns) = output.columns(fold, job.space.n, job.space.m)? {
             write_one(&name, job, &columns, outcome, names, options)?;
         }
         written.push(name);
@@ -125,6 +132,19 @@ fn table(
     names: &RowNames,
     options: OutputOptions,
 ) -> Result<()> {
+    let notes = notes(answer, outcome);
+    with_columns(path, answer, names, |columns| {
+        write_columns(path, columns, &notes, options)
+    })
+}
+
+/// Hands on the columns of a table, with the names of its rows.
+fn with_columns(
+    path: &str,
+    answer: &Columns<'_>,
+    names: &RowNames,
+    take: impl FnOnce(&[(&str, Column<'_>)]) -> Result<()>,
+) -> Result<()> {
     let numbers: Vec<Numbers<'_>> = answer
         .columns
         .iter()
@@ -160,8 +180,117 @@ fn table(
         })
         .collect();
     columns.extend(beside.iter().map(|(name, column)| (name.as_str(), *column)));
-    write_columns(path, &columns, &notes(answer, outcome), options)
+    take(&columns)
 }
+
+/// Matches in sorted runs, on their way to a file: some at a time, with the bytes of an answer in
+/// memory.
+struct WrittenMatches<'a> {
+    join: &'a Join,
+    runs: &'a MatchRuns,
+    job: &'a Job,
+}
+
+impl WrittenMatches<'_> {
+    fn write(
+        &self,
+        path: &str,
+        outcome: &Outcome,
+        names: &RowNames,
+        options: OutputOptions,
+    ) -> Result<()> {
+        if ColumnsWriter::takes(path) {
+            return self.table(path, outcome, names, options);
+        }
+        if path.ends_with(".csr.npz") {
+            return self.csr(path, options);
+        }
+        let mut archive = NpzWriter::new(Output::create(path, options)?);
+        let shape = [self.runs.records() as usize];
+        archive.add_parts("i", &shape, |put| self.rows(put, |some| &some.i))?;
+        archive.add_parts("j", &shape, |put| self.rows(put, |some| &some.j))?;
+        self.values(&mut archive, "value")?;
+        archive.finish()
+    }
+    fn columns<'m>(&'m self, some: &'m JoinState) -> Columns<'m> {
+        let (n, m) = (self.job.space.n, self.job.space.m);
+        Accumulate::columns(self.join, some, n, m)
+    }
+    fn table(
+        &self,
+        path: &str,
+        outcome: &Outcome,
+        names: &RowNames,
+        options: OutputOptions,
+    ) -> Result<()> {
+        // A match, for the names and types of its columns.
+        let mut first = JoinState::default();
+        (first.i, first.j) = (vec![0], vec![0]);
+        first.values.extend(self.join.value.map(|_| 0.0));
+        let head = self.columns(&first);
+        let notes = notes(&head, outcome);
+        let mut file = None;
+        with_columns(path, &head, names, |columns| {
+            file = Some(ColumnsWriter::create(path, columns, &notes, options)?);
+            Ok(())
+        })?;
+        let Some(mut file) = file else {
+            return Err(Error::internal("a table without a file"));
+        };
+        self.runs.each(file.rows(), &mut |some| {
+            with_columns(path, &self.columns(some), names, |columns| {
+                file.push(columns)
+            })
+        })?;
+        file.finish()
+    }
+    /// Hands the rows of all matches to `put`.
+    fn rows(
+        &self,
+        put: &mut dyn FnMut(&[u64]) -> Result<()>,
+        side: impl Fn(&JoinState) -> &[u64],
+    ) -> Result<()> {
+        self.runs.each(ROWS, &mut |some| put(side(some)))
+    }
+    /// Adds the values of all matches, if they have some.
+    fn values(&self, archive: &mut NpzWriter, name: &str) -> Result<()> {
+        let shape = [self.runs.records() as usize];
+        match self.join.value {
+            None => Ok(()),
+            Some(_) => archive.add_parts(name, &shape, |put| {
+                self.runs.each(ROWS, &mut |some| put(&some.values))
+            }),
+        }
+    }
+    /// As [`csr`].
+    fn csr(&self, path: &str, options: OutputOptions) -> Result<()> {
+        let (n, m) = (self.job.space.n, self.job.space.m);
+        let mut starts = vec![0i64; n + 1];
+        self.runs.each(ROWS, &mut |some| {
+            some.i.iter().for_each(|i| starts[*i as usize + 1] += 1);
+            Ok(())
+        })?;
+        (0..n).for_each(|i| starts[i + 1] += starts[i]);
+        let mut archive = NpzWriter::new(Output::create(path, options)?);
+        archive.add("indptr", &[starts.len()], &starts)?;
+        let shape = [self.runs.records() as usize];
+        archive.add_parts("indices", &shape, |put| {
+            let mut signed: Vec<i64> = vec![];
+            self.runs.each(ROWS, &mut |some| {
+                signed.clear();
+                signed.extend(some.j.iter().map(|j| *j as i64));
+                put(&signed)
+            })
+        })?;
+        archive.add("shape", &[2], &[n as i64, m as i64])?;
+        archive.add_word("format", "csr")?;
+        self.values(&mut archive, "data")?;
+        archive.finish()
+    }
+}
+
+/// Matches that are handed to an archive at a time.
+const ROWS: usize = 1 << 16;
 
 /// The names of groups in place of their numbers. Archives of arrays hold no words, and keep the
 /// numbers.

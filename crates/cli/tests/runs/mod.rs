@@ -81,7 +81,10 @@ impl Folder {
     pub(crate) fn clear(&self, stem: &str) {
         self.names(stem)
             .iter()
-            .for_each(|name| fs::remove_file(self.path(name)).unwrap());
+            .for_each(|name| match self.path(name).is_dir() {
+                true => fs::remove_dir_all(self.path(name)).unwrap(),
+                false => fs::remove_file(self.path(name)).unwrap(),
+            });
     }
     /// The results under `stem` (of several folds several), by what follows the stem.
     pub(crate) fn results(&self, stem: &str) -> Vec<(String, PathBuf)> {
@@ -264,6 +267,12 @@ pub(crate) fn forms() -> Vec<Form> {
     add(
         format!("join big.csv --self --where {near} --value 'sum(abs(x-y))' {SLOWLY}"),
         &["csv", "npz", "csr.npz", "parquet"],
+    );
+    // Matches beyond memory, in runs next to the checkpoint.
+    let many = "--where 'sum((x-y)^2)<0.4' --memory 20MiB";
+    add(
+        format!("join big.csv --self {many} {SLOWLY}"),
+        &["csv", "csr.npz"],
     );
     add(
         format!("join big.csv b.csv --kind semi --where {near} {SLOWLY}"),

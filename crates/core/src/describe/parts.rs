@@ -2,7 +2,7 @@
 
 use super::Job;
 use crate::error::{Error, Result};
-use crate::fold::{Fold, GroupedState, State, Tally};
+use crate::fold::{Fold, GroupedState, JoinState, State, Tally};
 use crate::parts::{KeyParts, pair_of};
 use crate::space::{Domain, Space, Window};
 use std::ops::Range;
@@ -141,6 +141,13 @@ impl Job {
             .map(|pair| pair_of(parts.half, &parts.rows(at), &parts.cols(at), pair));
         (states, Tally { first_nan, ..tally })
     }
+    /// Gives matches of the question about some rows alone the rows of this question.
+    pub fn matches_of_some_rows(&self, [rows, cols]: [&[u32]; 2], state: &mut JoinState) {
+        let half = self.space.is_triangular();
+        for (i, j) in state.i.iter_mut().zip(&mut state.j) {
+            (*i, *j) = pair_of(half, rows, cols, (*i, *j));
+        }
+    }
     /// Returns states and counts of the question about some rows alone as those of this question:
     /// its row r of x is `rows[r]` here, its row of y `cols[r]`. Lists of rows go to places from
     /// `first` on.
@@ -157,9 +164,7 @@ impl Job {
         let named = |(fold, state): (&Fold, State)| match (fold, state) {
             (Fold::Histogram(_) | Fold::Extremes(_), state) => Ok(state),
             (Fold::Join(join), State::Join(mut state)) if join.is_inner() => {
-                for (i, j) in state.i.iter_mut().zip(&mut state.j) {
-                    (*i, *j) = pair_of(half, rows, cols, (*i, *j));
-                }
+                self.matches_of_some_rows([rows, cols], &mut state);
                 Ok(State::Join(state))
             }
             (Fold::Nearest(_), State::Nearest(state)) if !half => {

@@ -404,11 +404,10 @@ impl<'e, 'j, T: Element> Batch<'e, 'j, T> {
     fn hold_grown(&mut self, sink: &dyn Sink) -> Result<()> {
         let folds = self.engine.job.folds.iter().zip(&self.states);
         let bytes = folds.map(|(fold, state)| fold.grown(state)).sum::<u64>();
-        if bytes > self.held {
-            sink.hold(bytes - self.held)?;
-            self.held = bytes;
+        match bytes > self.held {
+            true => sink.grown(&mut self.states, [bytes, 0], &mut self.held),
+            false => Ok(()),
         }
-        Ok(())
     }
     /// Sums without values in between: of all whole blocks of the tile in the span of block `jb`,
     /// when the first of them is met. Which rows are done, a bit each.

@@ -420,11 +420,11 @@ impl<'s, 'j> FilterBatch<'s, 'j> {
     /// Asks for what the matches found so far take.
     fn hold(&mut self, sink: &dyn Sink) -> Result<()> {
         let bytes = self.kept.fold.grown(&self.state);
-        if bytes > self.held {
-            sink.hold(bytes - self.held)?;
-            self.held = bytes;
+        let states = std::slice::from_mut(&mut self.state);
+        match bytes > self.held {
+            true => sink.grown(states, [bytes, 0], &mut self.held),
+            false => Ok(()),
         }
-        Ok(())
     }
 }
 

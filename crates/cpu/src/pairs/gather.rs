@@ -2,6 +2,7 @@
 
 use super::reductions::Element;
 use std::sync::{Mutex, MutexGuard};
+use zipfold_core::fold::State;
 use zipfold_core::{Error, Result};
 use zipfold_plan::executor::{Sink, Values};
 
@@ -160,6 +161,9 @@ impl<'s, T: Element> Gather<'s, T> {
 impl<T: Element> Sink for Gather<'_, T> {
     fn hold(&self, bytes: u64) -> Result<()> {
         self.sink.hold(bytes)
+    }
+    fn grown(&self, states: &mut [State], bytes: [u64; 2], held: &mut u64) -> Result<()> {
+        self.sink.grown(states, bytes, held)
     }
     fn put(&self, fold: usize, at: usize, values: Values<'_>) -> Result<()> {
         let run = T::run(values).ok_or_else(|| Error::internal("a tile of two precisions"))?;

@@ -10,3 +10,5 @@ mod parquet;
 mod scratch;
 mod text;
 mod trajectories;
+#[cfg(feature = "parquet")]
+mod zarr;

@@ -44,6 +44,13 @@ pub trait Files: Sync {
     /// # Errors
     /// `Resource` when the store fails.
     fn age(&self, name: &str) -> Result<Option<Duration>>;
+    /// Has a file made that is written piece by piece, or several in a folder.
+    ///
+    /// # Errors
+    /// `Resource` when the store fails, and those of `make`.
+    fn made(&self, name: &str, make: &dyn Fn(&Path) -> Result<()>) -> Result<()> {
+        make(&self.path(name))
+    }
     /// Where a file lies, for what is kept next to it: checkpoints.
     fn path(&self, name: &str) -> PathBuf;
 }
@@ -78,7 +85,7 @@ impl Folder {
     /// Those of the file system.
     pub fn make(&self) -> Result<()> {
         let all = [
-            "parts", "rows", "leases", "failed", "running", "clocks", "told",
+            "parts", "matches", "rows", "leases", "failed", "running", "clocks", "told",
         ];
         all.iter()
             .try_for_each(|name| store_files::make_folder(&self.root.join(name)))
@@ -181,6 +188,9 @@ impl<F: Files> Files for Patient<F> {
     }
     fn age(&self, name: &str) -> Result<Option<Duration>> {
         self.again(|files| files.age(name))
+    }
+    fn made(&self, name: &str, make: &dyn Fn(&Path) -> Result<()>) -> Result<()> {
+        self.again(|files| files.made(name, make))
     }
     fn path(&self, name: &str) -> PathBuf {
         self.inner.path(name)

@@ -7,12 +7,13 @@ use crate::reading::read_data;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 use twox_hash::XxHash3_64;
 use zipfold_core::problem::{FoldSpec, Input, Problem};
 use zipfold_core::{Budget, Data, Error, Opt, Result};
 use zipfold_io::read::split_member;
+use zipfold_io::zarr::is_zarr;
 use zipfold_io::{Presence, Source, store_files};
 use zipfold_plan::Overrides;
 use zipfold_plan::squares::SquareCounts;
@@ -67,7 +68,7 @@ pub struct Predicted {
     pub threads: usize,
 }
 
-/// A file by reference.
+/// A file, or a Zarr array in its folder, by reference.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reference {
     /// Its absolute path.
@@ -86,7 +87,7 @@ impl Reference {
     /// # Errors
     /// `Input` when it cannot be read, or is not a plain file.
     pub fn of_file(path: &str, budget: &Budget) -> Result<Self> {
-        let Presence::File(bytes) = Presence::behind(Path::new(path)) else {
+        let Some(bytes) = bytes_of(path) else {
             let e = Error::request("expected a plain file, which workers can read, got none");
             return Err(e.at_place(path).remedy("write the rows to a file first"));
         };
@@ -109,7 +110,7 @@ impl Reference {
             e.at_place(self.path.clone())
                 .remedy("plan the question anew, or bring the file back")
         };
-        let Presence::File(bytes) = Presence::behind(Path::new(&self.path)) else {
+        let Some(bytes) = bytes_of(&self.path) else {
             return Err(other("it is not there".into()));
         };
         if bytes != self.bytes {
@@ -126,28 +127,57 @@ impl Reference {
     }
 }
 
+/// The files of an input: of a Zarr array its metadata and chunks, else itself.
+fn files_of(path: &str) -> Vec<PathBuf> {
+    let path = Path::new(path);
+    match is_zarr(path) {
+        true => zipfold_io::zarr::files(path),
+        false => vec![path.to_owned()],
+    }
+}
+
+/// The bytes of an input; none where it has no plain file.
+fn bytes_of(path: &str) -> Option<u64> {
+    let files = files_of(path);
+    let bytes = files.iter().map(|file| match Presence::behind(file) {
+        Presence::File(bytes) => Some(bytes),
+        Presence::Nothing | Presence::Folder | Presence::Link | Presence::Special => None,
+    });
+    bytes.sum()
+}
+
 fn modified(path: &str) -> u64 {
-    let time = store_files::modified(Path::new(path));
-    let since = time.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-    since.map_or(0, |since| since.as_nanos() as u64)
+    let nanos = |file: &PathBuf| {
+        let time = store_files::modified(file);
+        let since = time.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        since.map_or(0, |since| since.as_nanos() as u64)
+    };
+    files_of(path).iter().map(nanos).max().unwrap_or(0)
 }
 
 /// Bytes that are read at one time.
 const CHUNK: usize = 1 << 20;
 
 fn hash_of(path: &str, budget: &Budget) -> Result<String> {
-    let source = Source::open(path, budget)?;
-    let mut reader = source.reader_at(0);
-    let (mut hash, mut chunk) = (XxHash3_64::new(), vec![0; CHUNK]);
-    loop {
-        let got = reader
-            .read(&mut chunk)
-            .map_err(|e| zipfold_io::guard::read_error(path, "cannot be read", &e))?;
-        if got == 0 {
-            return Ok(format!("{:016x}", std::hash::Hasher::finish(&hash)));
+    let (files, mut hash) = (files_of(path), XxHash3_64::new());
+    let mut chunk = vec![0; CHUNK];
+    for file in &files {
+        // A chunk under another name is another array.
+        if files.len() > 1 {
+            std::hash::Hasher::write(&mut hash, file.as_os_str().as_encoded_bytes());
         }
-        std::hash::Hasher::write(&mut hash, &chunk[..got]);
+        let mut reader = Source::open(file, budget)?.reader_at(0);
+        loop {
+            let got = reader
+                .read(&mut chunk)
+                .map_err(|e| zipfold_io::guard::read_error(path, "cannot be read", &e))?;
+            if got == 0 {
+                break;
+            }
+            std::hash::Hasher::write(&mut hash, &chunk[..got]);
+        }
     }
+    Ok(format!("{:016x}", std::hash::Hasher::finish(&hash)))
 }
 
 /// The inputs that a problem names.

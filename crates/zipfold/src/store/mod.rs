@@ -8,6 +8,7 @@
 //! leases/000001 …    who works on a share now                              lease.rs
 //! running/000001 …   checkpoints inside shares
 //! parts/000001 …     results of shares, each put once                      work.rs
+//! matches/000001.runs/0 …  matches of shares that their parts do not hold
 //! failed/000001 …    errors of shares
 //! told/000001 …      seconds and bytes of shares that are done
 //! clocks/            files whose age is the time of the store
@@ -262,12 +263,14 @@ impl Store {
             return Err(self.lacking(&loaded.manifest, &missing, &options.budget)?);
         }
         let read = |name: &String| {
-            let name = format!("parts/{name}");
-            let place = self.files.path(&name).to_string_lossy().into_owned();
-            let bytes = self.files.get(&name, &options.budget)?;
+            let (part, matches) = (format!("parts/{name}"), format!("matches/{name}"));
+            let place = self.files.path(&part).to_string_lossy().into_owned();
+            let bytes = self.files.get(&part, &options.budget)?;
             let bytes =
                 bytes.ok_or_else(|| Error::input("the part is gone").at_place(place.clone()))?;
-            partial::decode(&bytes, &place).map(|part| (place, part))
+            let mut part = partial::decode(&bytes, &place)?;
+            part.place = self.files.path(&matches);
+            Ok((place, part))
         };
         let mut parts = there.iter().map(read);
         let question = (&loaded.manifest.problem, loaded.all_data()?);

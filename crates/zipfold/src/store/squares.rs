@@ -15,22 +15,21 @@ use super::rows::{self, BandRows, HeldRows, Reader};
 use crate::device::place;
 use crate::identity::{Identity, Key};
 use crate::options::{Options, Progress, Target};
-use crate::outcome::Output;
+use crate::outcome::{Outcome, Output};
 use crate::partial::{self, Partial, open_sealed, seal};
 use crate::pool::Workers;
 use crate::query::Query;
-use crate::run::{conservation, refuse_nan, run};
+use crate::run::{Growth, conservation, refuse_nan, run};
+use crate::runs::{HELD_BY_PART, MatchStores, RunPlace, folder_of};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 use zipfold_core::budget::human_bytes;
 use zipfold_core::describe::needs_whole_tables;
-use zipfold_core::fold::{Fold, JoinState, Kept, State, Tally};
+use zipfold_core::fold::{Fold, JoinState, State, Tally};
 use zipfold_core::problem::NanPolicy;
-use zipfold_core::{
-    Blame, Budget, Data, Domain, Error, Job, Opt, Problem, Reservation, Result, Space,
-};
+use zipfold_core::{Blame, Budget, Data, Domain, Error, Job, Opt, Problem, Result, Space};
 use zipfold_cpu::pairs::prune::RowsByPlace;
 use zipfold_plan::squares::{PieceKind, SquareBand, SquareCounts, Squares, is_by_row, serve};
 use zipfold_plan::{Machine, Overrides, Plan, choose, sorted_bytes};
@@ -46,6 +45,8 @@ const MOST: usize = 1024;
 const ROWS: usize = 32;
 /// Rows of a range of neighbours: the fewer, the more boxes tell of the k-th best.
 const ROWS_OF_BEST: usize = 1024;
+/// Matches of a piece that are given the rows of the question at a time.
+const MATCHES: usize = 1 << 16;
 /// The part of the pairs that squares must settle to be worth their files and copies.
 const WORTH: f64 = 0.5;
 
@@ -350,13 +351,20 @@ impl SquareShare<'_> {
         }
         let shard = (index, self.manifest.shares);
         let bands = &squares.bands[squares.share(index, self.manifest.shares)];
-        let mut merged = self.begin(&job, shard, bands)?;
+        let place = RunPlace {
+            folder: folder_of(self.checkpoint),
+            owner: Some(self.checkpoint.to_owned()),
+            identity: self.squares.identity.number(shard),
+        };
+        let stores = MatchStores::new(&job, Some(place), &self.options.budget);
+        let mut merged = self.begin((&job, &stores), shard, bands)?;
         let total = pairs_of(&job.space, bands);
         let mut work = PieceWork {
             share: self,
             job: &job,
+            stores: &stores,
             total,
-            held: vec![],
+            growth: Growth::default(),
             saved: Instant::now(),
         };
         // Pieces are counted over all bands; those of an earlier worker are passed over.
@@ -380,6 +388,7 @@ impl SquareShare<'_> {
         }
         conservation(&merged)?;
         refuse_nan(&job, &merged.tally)?;
+        close(&stores, &mut merged, shard)?;
         Ok(Partial {
             // What is complete belongs to no run: the same share has the same bytes.
             run: 0,
@@ -391,7 +400,12 @@ impl SquareShare<'_> {
     }
     /// What there is before the first piece, or what an earlier worker has kept. Of folds by row it
     /// has the places of all rows, and names the rows of the bands that were begun.
-    fn begin(&self, job: &Job, shard: (usize, usize), bands: &[SquareBand]) -> Result<Partial> {
+    fn begin(
+        &self,
+        (job, stores): (&Job, &MatchStores),
+        shard: (usize, usize),
+        bands: &[SquareBand],
+    ) -> Result<Partial> {
         let squares = &self.squares.squares;
         let rows: usize = bands.iter().map(|band| band.rows.len()).sum();
         let pieces: usize = bands.iter().map(|b| Squares::pieces(b).count()).sum();
@@ -405,6 +419,7 @@ impl SquareShare<'_> {
                 && (found.shard, &found.key) == (Some(shard), &self.manifest.key)
                 && (found.tiles_done <= pieces && sized)
                 && found.check(job, "").is_ok()
+                && stores.recall(&found.runs).is_ok()
         };
         if let Some(found) = found.ok().flatten().filter(ours) {
             return Ok(found);
@@ -450,8 +465,9 @@ struct PieceWork<'a> {
     job: &'a Job,
     /// Pairs of the share.
     total: u64,
-    /// Room for the matches so far.
-    held: Vec<Reservation>,
+    /// Where matches go that memory does not hold, and the room for the others.
+    stores: &'a MatchStores,
+    growth: Growth,
     saved: Instant,
 }
 
@@ -466,35 +482,73 @@ impl PieceWork<'_> {
         first: usize,
         merged: &mut Partial,
     ) -> Result<()> {
-        let checkpoint = self.share.checkpoint;
-        let (states, tally, pairs) = match self.piece((rows, kind), first, merged.pairs) {
+        let outcome = match self.piece((rows, kind), merged.pairs) {
             Err(e) if e.blame() == Blame::Interrupted => {
-                partial::keep_partial(checkpoint, merged)?;
+                self.keep(merged)?;
                 return Err(e);
             }
             done => done?,
         };
-        self.held.extend(self.hold(&states)?);
-        for ((fold, into), from) in self.job.folds.iter().zip(&mut merged.states).zip(states) {
-            fold.merge(into, from);
-        }
-        merged.tally.merge(&tally);
-        merged.pairs += pairs;
+        self.take((rows.rows_of(kind), first), outcome, merged)?;
         merged.tiles_done += 1;
         if self.saved.elapsed() >= self.share.options.checkpoint_every {
-            partial::keep_partial(checkpoint, merged)?;
+            self.keep(merged)?;
             self.saved = Instant::now();
         }
         partial::discard(&self.share.of_piece());
         Ok(())
     }
-    /// The states, counts and pairs of a piece, with the rows of the question.
-    fn piece(
-        &self,
-        (rows, kind): (&BandRows, PieceKind),
-        first: usize,
-        base: u64,
-    ) -> Result<(Vec<State>, Tally, u64)> {
+    /// Keeps what there is as the checkpoint of the share.
+    fn keep(&self, merged: &Partial) -> Result<()> {
+        self.stores.sync(merged.runs.iter().flatten())?;
+        partial::keep_partial(self.share.checkpoint, merged)
+    }
+    /// Adds what a piece has given, with the rows of the question.
+    fn take(
+        &mut self,
+        of_question: ([&[u32]; 2], usize),
+        outcome: Outcome,
+        merged: &mut Partial,
+    ) -> Result<()> {
+        let (mut states, mut written) = (vec![], vec![]);
+        for (at, output) in outcome.outputs.into_iter().enumerate() {
+            states.push(match output {
+                Output::State(state) => state,
+                Output::Runs(runs) => {
+                    written.push((at, runs));
+                    State::Join(JoinState::default())
+                }
+                Output::F32(_) | Output::F64(_) | Output::Stored => {
+                    return Err(Error::internal("a dense result of a square"));
+                }
+            });
+        }
+        let job = self.job;
+        let (states, tally) = job.of_some_rows(of_question, states, outcome.tally)?;
+        for ((fold, into), from) in job.folds.iter().zip(&mut merged.states).zip(states) {
+            fold.merge(into, from);
+        }
+        merged.tally.merge(&tally);
+        merged.pairs += outcome.pairs;
+        self.hold(&outcome.plan, merged)?;
+        for (at, runs) in written {
+            runs.each(MATCHES, &mut |some| {
+                let mut some = some.clone();
+                job.matches_of_some_rows(of_question.0, &mut some);
+                job.folds[at].merge(&mut merged.states[at], State::Join(some));
+                self.hold(&outcome.plan, merged)
+            })?;
+        }
+        Ok(())
+    }
+    /// Holds the matches so far, or writes them.
+    fn hold(&mut self, plan: &Plan, merged: &mut Partial) -> Result<()> {
+        let both = (&mut merged.states[..], &mut merged.runs[..]);
+        let plan = (plan, self.share.options);
+        self.growth.cover_or_write(both, vec![], self.stores, plan)
+    }
+    /// What a piece gives, as a question of its own.
+    fn piece(&self, (rows, kind): (&BandRows, PieceKind), base: u64) -> Result<Outcome> {
         let given = self.share.options;
         // The policy is that of the question, whose rows an error names.
         let nan = match self.job.nan {
@@ -526,32 +580,23 @@ impl PieceWork<'_> {
                 warnings: given.warnings.clone(),
                 ..*given
             };
-            run(problem, &part, plan.clone(), &Target::Memory, &options)
+            let target = Target::Runs(folder_of(&checkpoint));
+            run(problem, &part, plan.clone(), &target, &options)
         };
-        let outcome = continued(&checkpoint, &given.budget, run)?;
-        let states = outcome.outputs.into_iter().map(|output| match output {
-            Output::State(state) => Ok(state),
-            Output::F32(_) | Output::F64(_) | Output::Stored => {
-                Err(Error::internal("a dense result of a square"))
-            }
-        });
-        let states = states.collect::<Result<_>>()?;
-        let of_question = (rows.rows_of(kind), first);
-        let (states, tally) = self.job.of_some_rows(of_question, states, outcome.tally)?;
-        Ok((states, tally, outcome.pairs))
+        continued(&checkpoint, &given.budget, run)
     }
-    /// Room for the matches of a piece until the share ends.
-    fn hold(&self, states: &[State]) -> Result<Option<Reservation>> {
-        let bytes = |state: &State| JoinState::within(state).map_or(0, JoinState::bytes);
-        let bytes: u64 = states.iter().map(bytes).sum();
-        match bytes {
-            0 => Ok(None),
-            _ => {
-                let budget = &self.share.options.budget;
-                budget.reserve(bytes, "the matches found so far").map(Some)
-            }
-        }
+}
+
+/// Closes the matches of a part: they are in its state, or in the runs that it names from now on.
+fn close(stores: &MatchStores, part: &mut Partial, shard: (usize, usize)) -> Result<()> {
+    let number = part.identity.number(shard);
+    for (at, state) in part.states.iter_mut().enumerate() {
+        let runs = std::mem::take(&mut part.runs[at]);
+        let written = stores.finish(at, (&runs, vec![]), state, HELD_BY_PART)?;
+        part.runs[at].extend(written.iter().map(|runs| runs.as_one(at, number)));
+        part.matches.push(written);
     }
+    Ok(())
 }
 
 /// The pairs of all pieces of `bands`.

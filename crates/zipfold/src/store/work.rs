@@ -7,9 +7,10 @@ use super::lease::{Lease, LeaseAnswer, Who};
 use super::manifest::Manifest;
 use super::squares::{SquareShare, SquaresOfStore};
 use crate::identity::Key;
-use crate::options::Options;
+use crate::options::{Options, Target};
 use crate::partial::{self, Partial};
 use crate::query::Query;
+use crate::runs::folder_of;
 use crate::sharding;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -113,6 +114,11 @@ pub struct DoneShare {
 
 pub(crate) fn part_name(index: usize) -> String {
     format!("parts/{}", Manifest::share_name(index))
+}
+
+/// What the runs of the matches of a part lie next to.
+pub(crate) fn matches_name(index: usize) -> String {
+    format!("matches/{}", Manifest::share_name(index))
 }
 
 pub(crate) fn failed_name(index: usize) -> String {
@@ -356,6 +362,10 @@ impl Worker<'_> {
             None => self.tiles(index, &checkpoint)?,
         };
         let bytes = partial::encode(&part)?;
+        // A part names its matches, so they are there first.
+        let matches = matches_name(index);
+        self.files
+            .made(&matches, &|path| part.write_matches(path))?;
         self.files.put_new(&part_name(index), &bytes)?;
         let told = DoneShare {
             seconds: start.elapsed().as_secs_f64(),
@@ -401,7 +411,9 @@ impl Worker<'_> {
                 ..*self.options
             };
             let data = self.loaded.all_data()?;
-            let answer = Query::new(&manifest.problem, data, &options).run()?;
+            // Next to the checkpoint.
+            let target = Target::Runs(folder_of(checkpoint));
+            let answer = Query::new(&manifest.problem, data, &options).run_to(&target)?;
             sharding::part(&manifest.problem, &answer.outcome, shard)
         };
         continued(checkpoint, self.budget(), run)

@@ -7,8 +7,9 @@ use crate::kernels::histogram::Counts;
 use crate::pairs::points::Distances;
 use crate::pairs::vm::Scratch;
 use std::ops::Range;
-use zipfold_core::Job;
-use zipfold_core::fold::{BLOCK, Fold, Pairs, Scattered, State, Whole};
+use zipfold_core::fold::{BLOCK, Fold, Pairs, Scattered, State, Whole, Written};
+use zipfold_core::{Job, Result};
+use zipfold_plan::Sink;
 use zipfold_vector::simd::Isa;
 
 /// A fold, and what is kept of it.
@@ -106,10 +107,24 @@ impl<'e> Accumulators<'e> {
             self.limits.learn(at, &part.state);
         }
     }
-    /// Bytes of matches found, with those of `more` to come.
-    pub(super) fn bytes(&self, more: u64) -> u64 {
-        let one = |part: &Part<'_>| part.fold.grown(&part.state) + part.fold.growth(more);
-        self.parts.iter().map(one).sum()
+    /// Bytes of matches found, and those of `more` to come.
+    pub(super) fn bytes(&self, more: u64) -> [u64; 2] {
+        let now = self.parts.iter().map(|part| part.fold.grown(&part.state));
+        let more = self.parts.iter().map(|part| part.fold.growth(more));
+        [now.sum(), more.sum()]
+    }
+    /// Asks `sink` for these bytes, `held` of which it has given already.
+    pub(super) fn hold(&mut self, sink: &dyn Sink, bytes: [u64; 2], held: &mut u64) -> Result<()> {
+        let placeholder = || State::Dense(Written);
+        let all = self.parts.iter_mut();
+        let mut states: Vec<State> = all
+            .map(|part| std::mem::replace(&mut part.state, placeholder()))
+            .collect();
+        let asked = sink.grown(&mut states, bytes, held);
+        for (part, state) in self.parts.iter_mut().zip(states) {
+            part.state = state;
+        }
+        asked
     }
     /// Adds what the points family counted; the pairs that it counted.
     pub(super) fn put_counts(&mut self, counts: &Counts) -> u64 {

@@ -124,11 +124,10 @@ impl<'e, 'j> BoxWalk<'e, 'j> {
     /// Asks for room for the matches found, and for as many more as `pairs` pairs may be.
     pub(super) fn hold(&mut self, pairs: u64) -> Result<()> {
         let bytes = self.accumulators.bytes(pairs);
-        if bytes > self.held {
-            self.sink.hold(bytes - self.held)?;
-            self.held = bytes;
+        match bytes.iter().sum::<u64>() > self.held {
+            true => self.accumulators.hold(self.sink, bytes, &mut self.held),
+            false => Ok(()),
         }
-        Ok(())
     }
     /// The columns of a box of y that the tile has.
     pub(super) fn columns(&self, level: usize, at: usize) -> Range<usize> {
@@ -235,9 +234,7 @@ impl<'e, 'j> BoxWalk<'e, 'j> {
     fn take_whole(&mut self, rows: &Range<usize>, cols: &Range<usize>) -> Result<()> {
         let hierarchy = self.hierarchy;
         let pairs = hierarchy.job.space.count(rows, cols);
-        if self.pruner.wholes.contains(&Whole::All) {
-            self.hold(pairs)?;
-        }
+        let all = self.pruner.wholes.contains(&Whole::All);
         self.tally.counted += pairs;
         if self.pruner.matters() {
             self.tally.settled += pairs;
@@ -251,6 +248,10 @@ impl<'e, 'j> BoxWalk<'e, 'j> {
         for row in rows.clone() {
             for run in hierarchy.space.columns(row, cols) {
                 if !run.is_empty() {
+                    // Row by row, since a box may have more matches than memory holds.
+                    if all {
+                        self.hold(run.len() as u64)?;
+                    }
                     self.accumulators.settle_row(&self.pruner.wholes, row, &run);
                 }
             }

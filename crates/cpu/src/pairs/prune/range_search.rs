@@ -23,7 +23,9 @@ use crate::pairs::reductions;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use zipfold_core::fold::nearest::Neighbour;
-use zipfold_core::fold::{ExtremesState, Fold, Join, JoinState, NearestState, State, Tally};
+use zipfold_core::fold::{
+    Bounded, ExtremesState, Fold, Join, JoinState, NearestState, State, Tally,
+};
 use zipfold_core::{Domain, Error, Job, Result, Side, Space};
 use zipfold_plan::executor::Declined;
 use zipfold_plan::executor::{Executor, Folded, Sink, Stop};
@@ -279,6 +281,8 @@ impl<'s> SearchPart<'s> {
 struct Matches<'s> {
     fold: &'s Join,
     state: JoinState,
+    /// Bytes that the sink has given.
+    held: u64,
     sink: &'s dyn Sink,
     order: [&'s [u32]; 2],
     /// A pair counts for both ways round and is kept with its lower index first.
@@ -290,21 +294,42 @@ impl<'s> Matches<'s> {
         Matches {
             fold,
             state: JoinState::part(fold, 0, 0),
+            held: 0,
             sink,
             order,
             half,
         }
     }
+    /// Makes room for `more` matches.
+    fn reserve(&mut self, more: usize) -> Result<()> {
+        let capacity = |state: &JoinState| state.i.capacity().min(state.j.capacity());
+        if self.state.i.len() + more <= capacity(&self.state) {
+            return Ok(());
+        }
+        let doubled = |state: &JoinState| {
+            let wanted = state.i.len() + more;
+            (capacity(state) * 2).max(wanted).max(1024) - capacity(state)
+        };
+        let growth = Bounded::growth(self.fold, doubled(&self.state) as u64);
+        let now = self.state.bytes();
+        let mut state = State::Join(std::mem::take(&mut self.state));
+        let states = std::slice::from_mut(&mut state);
+        let asked = self.sink.grown(states, [now, growth], &mut self.held);
+        if let State::Join(state) = state {
+            self.state = state;
+        }
+        asked?;
+        // The sink may have taken the matches, and what they had room in.
+        let capacity = capacity(&self.state) + doubled(&self.state);
+        let (to_i, to_j) = (&mut self.state.i, &mut self.state.j);
+        to_i.reserve_exact(capacity - to_i.len());
+        to_j.reserve_exact(capacity - to_j.len());
+        Ok(())
+    }
     fn keep(&mut self, row: usize, columns: &[u32]) -> Result<()> {
+        self.reserve(columns.len())?;
         let (to_i, to_j) = (&mut self.state.i, &mut self.state.j);
         let wanted = to_i.len() + columns.len();
-        if wanted > to_i.capacity().min(to_j.capacity()) {
-            let capacity = (to_i.capacity() * 2).max(wanted).max(1024);
-            // As much again for sorting, as [`JoinState::bytes`] has it.
-            self.sink.hold((capacity - to_i.capacity()) as u64 * 32)?;
-            to_i.reserve_exact(capacity - to_i.len());
-            to_j.reserve_exact(capacity - to_j.len());
-        }
         debug_assert_eq!(self.fold.value, None);
         let i = u64::from(self.order[0][row]);
         let names = columns

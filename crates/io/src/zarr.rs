@@ -1,0 +1,197 @@
+//! Zarr arrays, versions 2 and 3: a folder with metadata and a file for each chunk.
+//!
+//! ```text
+//! points.zarr/.zarray, 0.0, 0.1, …             version 2 (or 0/0 with the separator /)
+//! points.zarr/zarr.json, c/0/0, c/0/1, …       version 3
+//! ```
+//!
+//! Chunks are read one by one and put into the table, so that memory holds the table and one chunk.
+//! A chunk that is not there has the fill value in all of its places. Its size is known from the
+//! metadata; what unpacks to another size is damaged.
+
+mod blosc;
+mod codec;
+mod metadata;
+mod unpack;
+
+use crate::guard::Source;
+use crate::npy::{double, single};
+use crate::presence::Presence;
+use metadata::{Metadata, V2, V3};
+use std::path::{Path, PathBuf};
+use zipfold_core::budget::Reserved;
+use zipfold_core::{Budget, Elements, Error, Result, Table};
+
+/// Whether the folder `path` holds a Zarr array.
+pub fn is_zarr(path: &Path) -> bool {
+    let has = |name: &str| matches!(Presence::behind(&path.join(name)), Presence::File(_));
+    Presence::behind(path) == Presence::Folder && (has(V2) || has(V3))
+}
+
+/// The files of the array in the folder `path`, in order.
+pub fn files(path: &Path) -> Vec<PathBuf> {
+    let (mut open, mut files) = (vec![path.to_owned()], vec![]);
+    while let Some(folder) = open.pop() {
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            match Presence::behind(&entry.path()) {
+                Presence::Folder => open.push(entry.path()),
+                Presence::File(_) => files.push(entry.path()),
+                Presence::Nothing | Presence::Link | Presence::Special => {}
+            }
+        }
+    }
+    files.sort();
+    files
+}
+
+/// Reads the array in the folder `path` as a table: a vector is one column.
+///
+/// # Errors
+/// `Request` for a group, other types, codecs or more than two dimensions; `Input` for damaged files;
+/// `Resource` beyond the budget.
+pub fn read_zarr(path: &Path, budget: &Budget) -> Result<Table> {
+    let name = path.to_string_lossy().into_owned();
+    let found = Metadata::read(path, &name, budget)?;
+    let [rows, cols] = found.table_shape(&name)?;
+    let purpose = format!("the array of {name}");
+    let count = rows.checked_mul(cols).ok_or_else(|| {
+        Error::resource("the array has more elements than memory").at_place(&*name)
+    })?;
+    let kind = found.kind;
+    let elements = if kind.is_single() {
+        let mut out = budget.vec(count, found.fill as f32, &purpose)?;
+        let one = |raw| Ok(single(kind, raw));
+        ChunksOf::new(path, &found, [rows, cols], budget)?.fill(&mut out, one)?;
+        Elements::F32(out.into())
+    } else {
+        let mut out = budget.vec(count, found.fill, &purpose)?;
+        let one = |raw| double(kind, raw);
+        ChunksOf::new(path, &found, [rows, cols], budget)?.fill(&mut out, one)?;
+        Elements::F64(out.into())
+    };
+    Table::new(rows, cols, elements)
+}
+
+/// The chunks of an array of one or two dimensions.
+struct ChunksOf<'a> {
+    path: &'a Path,
+    found: &'a Metadata,
+    shape: [usize; 2],
+    /// Rows and columns of a chunk.
+    chunk: [usize; 2],
+    budget: &'a Budget,
+    _room: zipfold_core::Reservation,
+}
+
+impl<'a> ChunksOf<'a> {
+    fn new(
+        path: &'a Path,
+        found: &'a Metadata,
+        shape: [usize; 2],
+        budget: &'a Budget,
+    ) -> Result<Self> {
+        let [rows, cols] = match found.chunk[..] {
+            [rows, cols] => [rows, cols],
+            [rows] => [rows, 1],
+            _ => [1, 1],
+        };
+        let bytes = (rows.saturating_mul(cols)).saturating_mul(found.kind.bytes()) as u64;
+        // As it is read, and as it is unpacked.
+        let room = budget.reserve(bytes.saturating_mul(3), "a chunk of the array")?;
+        Ok(ChunksOf {
+            path,
+            found,
+            shape,
+            chunk: [rows, cols],
+            budget,
+            _room: room,
+        })
+    }
+    /// Puts all chunks into `out`, an element after another as `one` reads it.
+    fn fill<T: Copy>(
+        &self,
+        out: &mut Reserved<T>,
+        one: impl Fn([u8; 8]) -> Result<T>,
+    ) -> Result<()> {
+        let counts = [0, 1].map(|side| self.shape[side].div_ceil(self.chunk[side].max(1)));
+        for row in 0..counts[0] {
+            for col in 0..counts[1] {
+                let key = match self.found.chunk.len() {
+                    1 => self.found.key(&[row]),
+                    _ => self.found.key(&[row, col]),
+                };
+                if let Some((bytes, place)) = self.bytes(&key)? {
+                    let put = self.put(&mut out.items, (row, col), &bytes, &one);
+                    put.map_err(|e| e.at_place(place))?;
+                }
+            }
+        }
+        Ok(())
+    }
+    /// The elements of the chunk `key`, unpacked, and its file; none where there is no file.
+    fn bytes(&self, key: &str) -> Result<Option<(Vec<u8>, String)>> {
+        let file = self.path.join(key);
+        if Presence::behind(&file) == Presence::Nothing {
+            return Ok(None);
+        }
+        let source = Source::open(&file, self.budget)?;
+        let width = self.found.kind.bytes();
+        let wanted = self.chunk[0] * self.chunk[1] * width;
+        // Nothing of these codecs grows by more than a sixteenth and a header.
+        let most = (wanted + wanted / 16 + 4096) as u64;
+        let place = source.name().to_owned();
+        if source.size() > most {
+            let e = Error::input(format!("a chunk of {} bytes", source.size()));
+            return Err(e.at_place(place).limit(format!("{most} bytes")));
+        }
+        let mut packed = vec![0; source.size() as usize];
+        source.fill_at(0, &mut packed)?;
+        let bytes = self
+            .found
+            .codecs
+            .iter()
+            .rev()
+            .try_fold(packed, |bytes, codec| {
+                codec
+                    .unpacked(bytes, wanted)
+                    .map_err(|e| e.at_place(place.clone()))
+            })?;
+        if bytes.len() != wanted {
+            let what = format!(
+                "a chunk unpacks to {} bytes, expected {wanted}",
+                bytes.len()
+            );
+            return Err(Error::input(what)
+                .at_place(place)
+                .remedy("make the array again"));
+        }
+        Ok(Some((bytes, place)))
+    }
+    /// Puts a chunk into its places; those beyond the array are padding.
+    fn put<T>(
+        &self,
+        out: &mut [T],
+        (row, col): (usize, usize),
+        bytes: &[u8],
+        one: impl Fn([u8; 8]) -> Result<T>,
+    ) -> Result<()> {
+        let ([n, m], [rows, cols]) = (self.shape, self.chunk);
+        let width = self.found.kind.bytes();
+        let (first, left) = (row * rows, col * cols);
+        for r in 0..rows.min(n - first) {
+            for c in 0..cols.min(m - left) {
+                let at = match self.found.fortran {
+                    true => c * rows + r,
+                    false => r * cols + c,
+                };
+                let mut raw = [0; 8];
+                raw[..width].copy_from_slice(&bytes[at * width..(at + 1) * width]);
+                if self.found.big_endian {
+                    raw[..width].reverse();
+                }
+                out[(first + r) * m + left + c] = one(raw)?;
+            }
+        }
+        Ok(())
+    }
+}

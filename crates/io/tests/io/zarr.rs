@@ -1,0 +1,144 @@
+//! Zarr arrays that zarr-python wrote (`tests/zarr/make.py`): every codec, order and type, what is
+//! refused, and damage.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use zipfold_core::{Blame, Budget, Precision, Result, Table};
+use zipfold_io::{ReadOptions, read_table};
+
+fn arrays() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/zarr")
+}
+
+fn read(path: &Path) -> Result<Table> {
+    let name = path.to_string_lossy();
+    read_table(&name, &ReadOptions::default(), &Budget::new(1 << 20))
+}
+
+fn names(start: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(arrays()).unwrap();
+    let all = entries.map(|e| e.unwrap().path());
+    let named = |p: &PathBuf| p.file_name().unwrap().to_string_lossy().starts_with(start);
+    let mut all: Vec<PathBuf> = all.filter(named).collect();
+    all.sort();
+    all
+}
+
+/// The number in a row and a column of the arrays.
+fn wanted(row: usize, col: usize) -> f64 {
+    row as f64 * 10.0 + col as f64 / 4.0
+}
+
+#[test]
+fn every_codec_gives_the_numbers_that_were_written() {
+    let all = [names("two-"), names("three-")].concat();
+    assert_eq!(all.len(), 18);
+    for path in all {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let table = read(&path).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let single = ["two-blosc-single", "three-small"].contains(&&*name);
+        assert_eq!(table.precision() == Precision::F32, single, "{name}");
+        let (cols, first, times) = match &*name {
+            "two-vector" => (1, 1, 1.0),
+            "two-big" => (5, 0, 4.0),
+            _ => (5, 0, 1.0),
+        };
+        assert_eq!([table.rows(), table.cols()], [64, cols], "{name}");
+        for row in 0..64 {
+            for col in 0..cols {
+                let value = table.get(row, col);
+                let there = name != "two-missing" || (row < 40 && col < 3);
+                let right = wanted(row, first + col) * times;
+                assert!(
+                    if there {
+                        value == right
+                    } else {
+                        value.is_nan()
+                    },
+                    "{name} {row} {col}: {value}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn chosen_columns_are_read_alone() {
+    let options = ReadOptions {
+        columns: Some(vec!["3".into(), "1".into()]),
+        ..ReadOptions::default()
+    };
+    let name = arrays().join("three-plain").to_string_lossy().into_owned();
+    let table = read_table(&name, &options, &Budget::new(1 << 20)).unwrap();
+    assert_eq!(
+        [table.get(7, 0), table.get(7, 1)],
+        [wanted(7, 3), wanted(7, 1)]
+    );
+}
+
+#[test]
+fn what_is_not_read_is_refused_by_name() {
+    for (name, says) in [
+        ("odd-bits", "bitshuffle"),
+        ("odd-blosclz", "blosclz"),
+        ("odd-lzma", "lzma"),
+        ("odd-filters", "filters"),
+        ("odd-three", "got 3"),
+        ("odd-sharded", "sharding_indexed"),
+        ("odd-group", "expected an array, got \"group\""),
+    ] {
+        let e = read(&arrays().join(name)).unwrap_err();
+        assert!(
+            e.to_string().contains(says) && e.blame() == Blame::Request,
+            "{name}: {e}"
+        );
+    }
+    let e = read(Path::new("https://example.org/points.npy")).unwrap_err();
+    assert!(e.to_string().contains("zf.read(URL) in Python"), "{e}");
+    let tight = Budget::new(3000);
+    let name = arrays().join("two-plain").to_string_lossy().into_owned();
+    let e = read_table(&name, &ReadOptions::default(), &tight).unwrap_err();
+    assert_eq!(e.blame(), Blame::Resource, "{e}");
+}
+
+#[test]
+fn damage_is_an_error_or_another_number_and_never_more() {
+    let folder = std::env::temp_dir().join(format!("zipfold-zarr-{}", std::process::id()));
+    for name in [
+        "two-plain",
+        "two-zlib",
+        "two-blosc-lz4",
+        "two-blosc-zlib",
+        "three-blosc",
+        "three-gzip",
+    ] {
+        let _ = fs::remove_dir_all(&folder);
+        let files = zipfold_io::zarr::files(&arrays().join(name));
+        let mut copies = vec![];
+        for file in &files {
+            let to = folder.join(file.strip_prefix(arrays().join(name)).unwrap());
+            fs::create_dir_all(to.parent().unwrap()).unwrap();
+            fs::copy(file, &to).unwrap();
+            copies.push(to);
+        }
+        for copy in &copies {
+            let good = fs::read(copy).unwrap();
+            let step = (good.len() / 25).max(1);
+            for at in (0..good.len()).step_by(step).chain(0..good.len().min(24)) {
+                for bits in [1, 0xff] {
+                    let mut bad = good.clone();
+                    bad[at] ^= bits;
+                    fs::write(copy, &bad).unwrap();
+                    // Within the budget, and without a panic.
+                    let _ = read(&folder);
+                }
+                fs::write(copy, &good[..at]).unwrap();
+                let short = read(&folder);
+                assert!(short.is_err(), "{name}: {} cut at {at}", copy.display());
+            }
+            fs::write(copy, &good).unwrap();
+        }
+        assert_eq!(read(&folder).unwrap().get(5, 2), wanted(5, 2), "{name}");
+    }
+    fs::remove_dir_all(folder).unwrap();
+}

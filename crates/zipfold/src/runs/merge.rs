@@ -1,0 +1,280 @@
+//! The k-way merge of sorted runs, with a block of each in memory.
+//!
+//! ```text
+//! heap of the first record of each run
+//! take the least run; copy its records up to the least of the others; read its next block where it ends
+//! more runs than memory has blocks for: some become one run, until they are few enough
+//! ```
+
+use super::facts::RunFacts;
+use super::records::RecordForm;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use zipfold_core::fold::JoinState;
+use zipfold_core::{Budget, Error, Opt, Result};
+use zipfold_io::runs::{BLOCK_RECORDS, RunFolder, RunReader, RunWriter};
+
+/// Records that are handed on at a time.
+const SOME: usize = 4 * BLOCK_RECORDS;
+/// The fewest runs that are merged at once, and the most: each is an open file.
+const FEWEST: usize = 8;
+const MOST: usize = 512;
+/// The part of the free memory that blocks of runs may take.
+const PART: u64 = 4;
+/// Records that are compared one by one before they are searched.
+const NEAR: usize = 8;
+
+/// The matches of a join in sorted runs, in the order of their rows.
+#[derive(Clone, Debug)]
+pub struct MatchRuns {
+    runs: Vec<RunReader>,
+    form: RecordForm,
+    records: u64,
+    budget: Budget,
+    /// The folder that goes with the last answer that has runs in it.
+    _folder: Option<Arc<RunFolder>>,
+}
+
+impl MatchRuns {
+    /// The matches of these runs. Where they are more than are merged at once, some become one, in
+    /// files that `place` names.
+    ///
+    /// # Errors
+    /// `Input` for damaged runs; `Resource` when the disk is full.
+    pub(crate) fn new(
+        mut runs: Vec<RunReader>,
+        form: RecordForm,
+        place: &dyn Fn() -> Result<(PathBuf, u128)>,
+        budget: &Budget,
+    ) -> Result<MatchRuns> {
+        let records = runs.iter().map(RunReader::records).sum();
+        let block = RunReader::block_bytes(form.width());
+        let room = (budget.free() / PART / block) as usize;
+        let most = room.clamp(FEWEST, MOST);
+        while runs.len() > most {
+            // The first ones are the smallest: later ones were merged already.
+            let more = (runs.len() - most + 1).clamp(2, most);
+            let (path, identity) = place()?;
+            let some: Vec<RunReader> = runs.drain(..more).collect();
+            let key = (identity, form.width(), write(&some, form, &path, identity)?);
+            runs.push(RunReader::open(&path, key, budget)?);
+        }
+        Ok(MatchRuns {
+            runs,
+            form,
+            records,
+            budget: budget.clone(),
+            _folder: None,
+        })
+    }
+    /// How many there are.
+    pub fn records(&self) -> u64 {
+        self.records
+    }
+    /// The matches of runs that are there, however many.
+    ///
+    /// # Errors
+    /// `Resource` for more runs than are merged at once.
+    pub(crate) fn there(
+        runs: Vec<RunReader>,
+        form: RecordForm,
+        budget: &Budget,
+    ) -> Result<MatchRuns> {
+        let place = || Err(Error::internal("a shard of many runs of matches"));
+        MatchRuns::new(runs, form, &place, budget)
+    }
+    /// The same, with runs in a folder that is there as long as this is.
+    pub(crate) fn within(self, folder: Option<Arc<RunFolder>>) -> Self {
+        MatchRuns {
+            _folder: folder,
+            ..self
+        }
+    }
+    /// The runs.
+    pub(crate) fn readers(&self) -> &[RunReader] {
+        &self.runs
+    }
+    /// What a part says of these matches of fold `at`: one run, whose bytes are those of the matches
+    /// alone.
+    pub(crate) fn as_one(&self, at: usize, identity: u128) -> RunFacts {
+        RunFacts {
+            name: at.to_string(),
+            identity,
+            records: self.records,
+        }
+    }
+    /// Hands all matches to `take`, `some` at a time, in the order of their rows.
+    ///
+    /// # Errors
+    /// Those of `take`; `Input` for damaged runs; `Resource` when the budget has no room for the
+    /// blocks and `some` matches.
+    pub fn each(&self, some: usize, take: &mut dyn FnMut(&JoinState) -> Result<()>) -> Result<()> {
+        let bytes = RunReader::block_bytes(self.form.width()) * self.runs.len() as u64
+            + (some as u64).min(self.records) * self.form.listed_bytes();
+        let _held = self
+            .budget
+            .reserve(bytes, "the blocks of runs of matches")?;
+        let width = self.form.width();
+        let mut chunk = JoinState::default();
+        let mut push = |records: &[u64]| {
+            let mut rest = records;
+            while !rest.is_empty() {
+                let room = some.max(1) - chunk.i.len();
+                let (now, later) = rest.split_at(rest.len().min(room * width));
+                self.form.listed(now, &mut chunk);
+                rest = later;
+                if chunk.i.len() >= some.max(1) {
+                    take(&chunk)?;
+                    empty(&mut chunk);
+                }
+            }
+            Ok(())
+        };
+        merged(&self.runs, self.form, &mut push)?;
+        match chunk.i.is_empty() {
+            true => Ok(()),
+            false => take(&chunk),
+        }
+    }
+    /// Appends all matches to those in memory.
+    ///
+    /// # Errors
+    /// `Resource` when the budget does not hold them; `Input` for damaged runs.
+    pub(crate) fn hold_in(&self, state: &mut JoinState) -> Result<()> {
+        // Once more for sorting.
+        let bytes = self.records.saturating_mul(2 * self.form.listed_bytes());
+        let taken = self.budget.spend(bytes, "the matches");
+        taken.map_err(in_memory)?;
+        let mut push = |records: &[u64]| {
+            self.form.listed(records, state);
+            Ok(())
+        };
+        merged(&self.runs, self.form, &mut push)
+    }
+    /// Writes all matches as one run, and returns their number.
+    ///
+    /// # Errors
+    /// `Input` for damaged runs; `Resource` when the disk is full.
+    pub(crate) fn write_as_one(&self, path: &std::path::Path, identity: u128) -> Result<u64> {
+        write(&self.runs, self.form, path, identity)
+    }
+}
+
+/// The refusal of matches that memory should hold.
+pub(crate) fn in_memory(e: Error) -> Error {
+    let streamed = Opt::Output.like("matches.parquet");
+    e.remedy(format!(
+        "{streamed}, which takes matches that memory does not hold, or a larger {}",
+        Opt::Memory
+    ))
+}
+
+fn empty(chunk: &mut JoinState) {
+    chunk.i.clear();
+    chunk.j.clear();
+    chunk.values.clear();
+}
+
+fn write(
+    runs: &[RunReader],
+    form: RecordForm,
+    path: &std::path::Path,
+    identity: u128,
+) -> Result<u64> {
+    let mut out = RunWriter::create(path, identity, form.width(), true)?;
+    merged(runs, form, &mut |records| out.push(records))?;
+    out.finish()
+}
+
+/// Hands the records of all runs to `take` in their order.
+fn merged(
+    runs: &[RunReader],
+    form: RecordForm,
+    take: &mut dyn FnMut(&[u64]) -> Result<()>,
+) -> Result<()> {
+    match form.width() {
+        1 => merged_as::<1>(runs, take),
+        2 => merged_as::<2>(runs, take),
+        _ => merged_as::<3>(runs, take),
+    }
+}
+
+/// A run under way: a block of it.
+struct Cursor<'r, const W: usize> {
+    run: &'r RunReader,
+    words: Vec<u64>,
+    /// The next block, and the next record of this one.
+    block: u64,
+    at: usize,
+}
+
+impl<'r, const W: usize> Cursor<'r, W> {
+    fn begin(run: &'r RunReader) -> Result<Self> {
+        let mut cursor = Cursor {
+            run,
+            words: vec![],
+            block: 0,
+            at: 0,
+        };
+        cursor.next_block()?;
+        Ok(cursor)
+    }
+    fn next_block(&mut self) -> Result<()> {
+        self.run.block(self.block, &mut self.words)?;
+        (self.block, self.at) = (self.block + 1, 0);
+        Ok(())
+    }
+    /// The records of the block that are left.
+    fn left(&self) -> &[[u64; W]] {
+        &self.words.as_chunks::<W>().0[self.at..]
+    }
+}
+
+fn merged_as<const W: usize>(
+    runs: &[RunReader],
+    take: &mut dyn FnMut(&[u64]) -> Result<()>,
+) -> Result<()> {
+    let cursors = runs.iter().map(Cursor::<W>::begin);
+    let mut cursors: Vec<Cursor<'_, W>> = cursors.collect::<Result<_>>()?;
+    let firsts = cursors.iter().enumerate();
+    let firsts = firsts.filter_map(|(at, cursor)| Some(Reverse((*cursor.left().first()?, at))));
+    let mut heap: BinaryHeap<Reverse<([u64; W], usize)>> = firsts.collect();
+    let mut out: Vec<u64> = Vec::with_capacity(SOME * W);
+    while let Some(Reverse((_, at))) = heap.pop() {
+        let limit = heap.peek().map(|Reverse((record, _))| *record);
+        let cursor = &mut cursors[at];
+        loop {
+            let left = cursor.left();
+            let now = limit.map_or(left.len(), |limit| below(left, limit));
+            let ends = now == left.len();
+            out.extend_from_slice(left[..now].as_flattened());
+            if out.len() >= SOME * W {
+                take(&out)?;
+                out.clear();
+            }
+            cursor.at += now;
+            if !ends {
+                break;
+            }
+            cursor.next_block()?;
+            if cursor.left().is_empty() {
+                break;
+            }
+        }
+        if let Some(next) = cursor.left().first() {
+            heap.push(Reverse((*next, at)));
+        }
+    }
+    take(&out)
+}
+
+/// How many of these sorted records are no greater than `limit`.
+fn below<const W: usize>(records: &[[u64; W]], limit: [u64; W]) -> usize {
+    let near = &records[..records.len().min(NEAR)];
+    match near.iter().position(|record| *record > limit) {
+        Some(at) => at,
+        None => records.partition_point(|record| *record <= limit),
+    }
+}
