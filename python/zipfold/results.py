@@ -417,6 +417,9 @@ def matrix_shape(kind: str, shape: tuple[int, int]) -> tuple[int, ...]:
 def of_fold(spec: dict[str, Any], raw: dict[str, Any], shape: tuple[int, int], tally: Tally, columns: bool) -> Any:
     """The result of one fold, from the arrays that the compiled half gave; ``columns`` says that its weights have columns."""
     kind = spec["kind"]
+    if kind == "matrix" and raw.get("layout") == "table":
+        # The values of listed pairs, in their order.
+        return raw["values"]
     if kind in ("matrix", "condensed"):
         return raw["values"].reshape(matrix_shape(kind, shape))
     if kind == "reduce":

@@ -234,6 +234,10 @@ pub(crate) struct PairArgs {
     /// by ' and '
     #[arg(long, value_name = "CONDITION")]
     pub within: Option<String>,
+    /// Only the pairs in the rows of this table: a row of x and one of y (of x, without y), from 0;
+    /// each as often as it is listed. `dist` gives the value of each, in their order
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub pairs: Option<String>,
     /// All (i, j), i ≠ j, where i < j alone is the default
     #[arg(long, hide_short_help = true)]
     pub ordered: bool,

@@ -76,6 +76,11 @@ fn refuse_unused(args: &Join) -> Result<()> {
             pair.within.is_some(),
             "--on for equal keys; a join by --where alone takes conditions",
         ),
+        (
+            "--pairs",
+            pair.pairs.is_some(),
+            "a join by --where alone takes a list of pairs",
+        ),
         ("--precision", pair.precision.is_some(), "leave it out"),
     ];
     if let Some((name, _, remedy)) = unused.iter().find(|(_, given, _)| *given) {

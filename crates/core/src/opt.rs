@@ -80,6 +80,7 @@ opts! {
     OrderTime = "order_seconds", "The time for the search of an order of variables.";
     Output = "output", "Where the answer goes.";
     Pair = "formula", "A pair by its formula.";
+    Pairs = "pairs", "The pairs that a question lists.";
     PairSource = "pair source", "A pair by its source in C.";
     Param = "params", "A value of a formula, or an option of a metric.";
     Partials = "partials", "The kinds of atoms that are told apart.";

@@ -14,7 +14,8 @@
 //!                                          s3             ◥      3 parts
 //! ```
 //!
-//! A window (`band`) keeps some columns of each row of a part.
+//! A window (`band`) keeps some columns of each row of a part. A list of pairs has parts with a band,
+//! too (`describe/listed.rs`).
 //!
 //! A part has its own blocks and tiles, and the rows of a part are in ascending order. So its answer
 //! is the one of the same question about these rows alone, with all its bits, and every strategy of
@@ -26,6 +27,7 @@ use crate::opt::Opt;
 use crate::pair::Side;
 use crate::space::{Band, Domain, Space, Window};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// The most parts of a question: each takes some microseconds and some hundred bytes.
 const MOST_PARTS: usize = 1 << 24;
@@ -50,20 +52,31 @@ pub struct Within {
 
 /// Some rows of one side: a range of the sorted rows, without another range inside it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct RowSet {
+pub(crate) struct RowSet {
     all: Range<usize>,
     without: Range<usize>,
+    /// Whether the rows stay in the order that they have, some of them several times.
+    as_listed: bool,
 }
 
 impl RowSet {
+    /// Rows in the order of a list.
+    pub(crate) fn listed(all: Range<usize>) -> RowSet {
+        RowSet {
+            as_listed: true,
+            ..all.into()
+        }
+    }
     fn len(&self) -> usize {
         self.all.len() - self.without.len()
     }
-    /// Lists the rows in ascending order.
-    fn list(&self, order: &[u32]) -> Vec<u32> {
+    /// Lists the rows, in ascending order unless they are of a list.
+    pub(crate) fn list(&self, order: &[u32]) -> Vec<u32> {
         let mut rows = order[self.all.start..self.without.start].to_vec();
         rows.extend_from_slice(&order[self.without.end..self.all.end]);
-        rows.sort_unstable();
+        if !self.as_listed {
+            rows.sort_unstable();
+        }
         rows
     }
 }
@@ -71,15 +84,19 @@ impl RowSet {
 impl From<Range<usize>> for RowSet {
     fn from(all: Range<usize>) -> RowSet {
         let without = all.end..all.end;
-        RowSet { all, without }
+        RowSet {
+            all,
+            without,
+            as_listed: false,
+        }
     }
 }
 
 /// A part: rows of x with one group and one key, against rows of y with one group.
 #[derive(Clone, Debug)]
 pub struct Part {
-    rows: RowSet,
-    cols: RowSet,
+    pub(crate) rows: RowSet,
+    pub(crate) cols: RowSet,
     /// Which of their pairs: [`Domain::Cross`], or the domain of the question if both sides have
     /// the same rows.
     pub domain: Domain,
@@ -102,6 +119,38 @@ impl Part {
     }
 }
 
+/// Pairs (i, j) by the numbers of their rows, in the order given.
+pub type RowPairs = Arc<[[u32; 2]]>;
+
+/// The pairs that a question lists, and where its parts have them.
+#[derive(Clone, Debug)]
+pub struct Listed {
+    /// The pairs in the order given; where a pair counts for both of its rows, both ways.
+    pub pairs: RowPairs,
+    /// The places in `pairs` of those of all parts, one part after another.
+    places: Vec<u32>,
+    /// The side whose rows have results.
+    along: Side,
+}
+
+impl Listed {
+    pub(crate) fn new(pairs: RowPairs, places: Vec<u32>, along: Side) -> Listed {
+        Listed {
+            pairs,
+            places,
+            along,
+        }
+    }
+    /// Returns the places in the list of the pairs of `part`, in its order of pairs.
+    pub(crate) fn places(&self, part: &Part) -> &[u32] {
+        let entries = match self.along {
+            Side::X => &part.cols,
+            Side::Y => &part.rows,
+        };
+        &self.places[entries.all.clone()]
+    }
+}
+
 /// The parts of a question.
 #[derive(Clone, Debug)]
 pub struct KeyParts {
@@ -111,6 +160,8 @@ pub struct KeyParts {
     pub within: Option<Within>,
     /// Which pairs are kept by the places of their rows.
     pub window: Window,
+    /// The pairs, where the question lists them.
+    pub listed: Option<Listed>,
     /// The parts, in the order in which they are computed and merged.
     pub list: Vec<Part>,
     /// The rows of x and of y, sorted by group and key.
@@ -149,19 +200,49 @@ impl KeyParts {
                 list.extend(windowed(made, &window, [&x.order, &y.order]));
             }
         }
-        let mut starts = vec![0];
-        for part in &list {
-            starts.push(starts[starts.len() - 1] + part.rows.len());
-        }
-        Ok(KeyParts {
+        let parts = KeyParts {
             by,
             within,
             window,
+            listed: None,
             list,
             orders: [x.order, y.order],
-            starts,
+            starts: vec![],
             half: space.is_triangular(),
-        })
+        };
+        parts.counted()
+    }
+    /// Returns the parts `list` of a question that lists its pairs, whose rows are in `orders`.
+    ///
+    /// # Errors
+    /// `Request` for too many parts.
+    pub(crate) fn of_list(
+        (by, within, window): (Option<RowKeys>, Option<Within>, Window),
+        listed: Listed,
+        (list, orders): (Vec<Part>, [Vec<u32>; 2]),
+        half: bool,
+    ) -> Result<KeyParts> {
+        let parts = KeyParts {
+            by,
+            within,
+            window,
+            listed: Some(listed),
+            list,
+            orders,
+            starts: vec![],
+            half,
+        };
+        parts.counted()
+    }
+    /// Returns the parts with where their rows begin.
+    fn counted(mut self) -> Result<KeyParts> {
+        few(&self.list)?;
+        self.starts = vec![0];
+        for part in &self.list {
+            self.starts
+                .push(self.starts[self.starts.len() - 1] + part.rows.len());
+        }
+        Ok(self)
     }
     /// Returns the number of groups, 1 if none were requested.
     pub fn groups(&self) -> usize {
@@ -169,7 +250,7 @@ impl KeyParts {
     }
     /// Returns whether pairs of rows with groups are left out.
     pub fn leaves_out(&self) -> bool {
-        self.within.is_some() || !self.window.is_open()
+        self.within.is_some() || !self.window.is_open() || self.listed.is_some()
     }
     /// Returns the rows of a side that are in a part, by group and key: rows without a group or a key
     /// are in none.
@@ -331,6 +412,18 @@ fn by_group(codes: &[u32], groups: usize) -> Vec<u32> {
     order
 }
 
+/// Refuses more parts than there may be.
+fn few(list: &[Part]) -> Result<()> {
+    if list.len() <= MOST_PARTS {
+        return Ok(());
+    }
+    let e = Error::request(format!("more than {MOST_PARTS} pairs of groups"));
+    Err(e
+        .at_place(Opt::By)
+        .limit(format!("{MOST_PARTS} pairs of groups that have rows"))
+        .remedy("merge small groups"))
+}
+
 /// Appends the parts of the rows `cell` of x.
 fn others(
     cell: &Cell,
@@ -359,14 +452,7 @@ fn others(
         if part.space(None).size()? > 0 {
             list.push(part);
         }
-        if list.len() > MOST_PARTS {
-            let e = Error::request(format!("more than {MOST_PARTS} pairs of groups"));
-            return Err(e
-                .at_place(Opt::By)
-                .limit(format!("{MOST_PARTS} pairs of groups that have rows"))
-                .remedy("merge small groups"));
-        }
-        Ok(())
+        few(list)
     };
     match keep {
         None => {
@@ -397,8 +483,8 @@ fn others(
                     true => y.rows_of(&(above..run.end)).into(),
                     false if below == above => y.rows_of(run).into(),
                     false => RowSet {
-                        all: y.rows_of(run),
                         without: y.rows_of(&(below..above)),
+                        ..y.rows_of(run).into()
                     },
                 };
                 add(group, cols, false)?;

@@ -72,6 +72,14 @@ pub struct Problem {
     /// `earlier` the pairs with j < i. Several conditions are joined by ` and `.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within: Option<String>,
+    /// Visit these pairs alone: a table of two columns, the row of x and that of y, from 0. A pair
+    /// counts as often as it is listed.
+    #[serde(
+        default,
+        deserialize_with = "crate::text_or::option",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub pairs: Option<Input>,
     /// What is kept.
     pub folds: Vec<FoldSpec>,
     /// f32 or f64; by default that of the inputs.
@@ -134,6 +142,7 @@ impl Problem {
             periodic_box: None,
             by: None,
             within: None,
+            pairs: None,
             folds,
             precision: None,
             nan: NanPolicy::default(),

@@ -1,7 +1,7 @@
 //! Cases as data: TOML files of `[[case]]` tables.
 //!
 //! A case holds the fields of a problem (`pair`, `domain`, `cutoff`, `box`, `folds`, `precision`,
-//! `nan`), its inputs `x`, `y` and `weights`, and either expected values (`expect`, a list by fold;
+//! `nan`), its inputs `x`, `y`, `pairs` and `weights`, and either expected values (`expect`, a list by fold;
 //! without it the oracle alone decides) or `error`. `each = { op = ["sum", "max"] }` makes one case
 //! of every value: texts `"$op"` are replaced by it.
 
@@ -31,6 +31,7 @@ pub struct Case {
 pub struct Rest {
     x: Rows,
     y: Option<Rows>,
+    pairs: Option<Rows>,
     #[serde(default)]
     weights: Vec<Rows>,
     /// By fold: matrix values, counts by bin (under and over included), indices, flat pairs,
@@ -65,9 +66,10 @@ pub struct WantedError {
     pub contains: Vec<String>,
 }
 
-const OWN: [&str; 9] = [
+const OWN: [&str; 10] = [
     "x",
     "y",
+    "pairs",
     "weights",
     "expect",
     "means",
@@ -111,6 +113,7 @@ impl Case {
             .map(|f| if takes(f) { pair.clone() } else { None })
             .collect();
         Ok(Data {
+            pairs: self.rest.pairs.as_ref().map(Rows::table).transpose()?,
             x: self.rest.x.table()?,
             y: self.rest.y.as_ref().map(Rows::table).transpose()?,
             weights,
@@ -204,6 +207,9 @@ fn case(mut table: Toml, prefix: &str, suffix: &str) -> Result<Case> {
     table.insert("x".into(), named("x"));
     if rest.y.is_some() {
         table.insert("y".into(), named("y"));
+    }
+    if rest.pairs.is_some() {
+        table.insert("pairs".into(), named("pairs"));
     }
     Ok(Case {
         name,

@@ -8,7 +8,7 @@ use std::path::Path;
 #[cfg(feature = "plot")]
 use zipfold_core::Message;
 use zipfold_core::opt::Opt;
-use zipfold_core::problem::FoldSpec;
+use zipfold_core::problem::{FoldSpec, Problem};
 use zipfold_core::{Error, Result};
 use zipfold_io::{OutputOptions, Presence};
 
@@ -19,9 +19,13 @@ pub const LISTS: &[&str] = &["npz", "csv", "tsv", "parquet"];
 /// Suffixes that hold pairs.
 pub const PAIRS: &[&str] = &["csv", "tsv", "npz", "csr.npz", "parquet"];
 
-/// Returns the suffixes of files that hold the result of `fold`.
-pub fn suffixes(fold: &FoldSpec) -> &'static [&'static str] {
+/// Suffixes that hold the values of listed pairs.
+pub const VALUES: &[&str] = &["csv", "tsv", "npy", "npz", "parquet"];
+
+/// Returns the suffixes of files that hold the result of `fold` of `problem`.
+pub fn suffixes(problem: &Problem, fold: &FoldSpec) -> &'static [&'static str] {
     match fold {
+        FoldSpec::Matrix {} if problem.pairs.is_some() => VALUES,
         FoldSpec::Matrix {}
         | FoldSpec::Condensed {}
         | FoldSpec::Reduce { .. }
@@ -31,10 +35,14 @@ pub fn suffixes(fold: &FoldSpec) -> &'static [&'static str] {
     }
 }
 
-/// Returns where the result of `folds` goes that is written to `path` afterwards: into the file
+/// Returns where the result of `problem` goes that is written to `path` afterwards: into the file
 /// itself where it is one matrix and an `.npy` file, so that it need not fit in memory.
-pub fn target(path: &str, folds: &[FoldSpec], options: OutputOptions) -> Target {
-    let is_dense = matches!(folds, [FoldSpec::Matrix {} | FoldSpec::Condensed {}]);
+pub fn target(path: &str, problem: &Problem, options: OutputOptions) -> Target {
+    let is_dense = problem.pairs.is_none()
+        && matches!(
+            problem.folds[..],
+            [FoldSpec::Matrix {} | FoldSpec::Condensed {}]
+        );
     // A pipe or a device takes the matrix in one go, from the beginning to the end.
     if is_dense && path.ends_with(".npy") && !is_special(path) {
         Target::Npy(path.to_string(), options)
@@ -56,12 +64,12 @@ pub fn save_to(
     paths: &[String],
     options: OutputOptions,
 ) -> Result<(Vec<String>, Vec<Message>)> {
-    let folds = &query.problem.folds;
+    let problem = &query.problem;
     paths
         .iter()
-        .try_for_each(|path| refuse(path, folds, options))?;
+        .try_for_each(|path| refuse(path, problem, options))?;
     let target = match paths {
-        [path] => target(path, folds, options),
+        [path] => target(path, problem, options),
         _ => Target::Memory,
     };
     let answer = query.run_to(&target)?;
@@ -77,18 +85,17 @@ pub fn is_special(path: &str) -> bool {
     Presence::behind(Path::new(path)) == Presence::Special
 }
 
-/// Refuses, before any work, a file that could not hold the results of `folds`: a picture for
+/// Refuses, before any work, a file that could not hold the results of `problem`: a picture for
 /// `.svg`, a page for `.html`, columns for other suffixes.
 ///
 /// # Errors
 /// `Request` for a suffix that names no format of a result, and those of [`refuse_place`].
-pub fn refuse(path: &str, folds: &[FoldSpec], options: OutputOptions) -> Result<()> {
+pub fn refuse(path: &str, problem: &Problem, options: OutputOptions) -> Result<()> {
     if is_picture(path) {
         refuse_png(path)?;
     } else if !is_page(path) {
-        folds
-            .iter()
-            .try_for_each(|fold| refuse_suffix(path, suffixes(fold)))?;
+        let mut folds = problem.folds.iter();
+        folds.try_for_each(|fold| refuse_suffix(path, suffixes(problem, fold)))?;
     }
     refuse_place(path, options)
 }

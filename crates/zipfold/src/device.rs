@@ -189,6 +189,7 @@ fn unsuited(job: &Job) -> Option<&'static str> {
         | Fold::Extremes(_)
         | Fold::Top(_)
         | Fold::Quantile(_)
+        | Fold::Listed(_)
         | Fold::Grouped(_) => true,
     };
     if job.parts.is_some() {

@@ -150,7 +150,14 @@ pub fn read_data(problem: &Problem, budget: &Budget) -> Result<Data> {
             | FoldSpec::Join { .. } => None,
         });
     }
-    Ok(Data { x, y, weights: all })
+    let pairs = problem.pairs.as_ref();
+    let pairs = pairs.map(|input| read_input(input, &[], budget));
+    Ok(Data {
+        pairs: pairs.transpose()?,
+        x,
+        y,
+        weights: all,
+    })
 }
 
 /// The problem with the columns of keys among the attributes of its inputs: keys are no

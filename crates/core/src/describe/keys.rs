@@ -1,11 +1,12 @@
 //! Reads the keys of rows and the condition on them that a problem asks for.
 
+use super::listed::{self, Taken};
 use crate::conditions::{self, Condition};
 use crate::data::Data;
 use crate::error::{Error, Result};
 use crate::keys::{NONE, RowKeys};
 use crate::opt::Opt;
-use crate::parts::{Keep, KeyParts, Within};
+use crate::parts::{Keep, KeyParts, RowPairs, Within};
 use crate::problem::{NanPolicy, Problem};
 use crate::space::Space;
 use crate::space::band::{MOST_COLUMNS, TimeSpan, Window};
@@ -88,6 +89,29 @@ impl Conditions {
             true => Ok(space),
             false => Ok(kept),
         }
+    }
+    /// Returns the parts of a question that lists its `pairs`, of which conditions keep some.
+    ///
+    /// # Errors
+    /// `Request` for too many parts.
+    pub(super) fn listed(self, pairs: RowPairs, taken: Taken, half: bool) -> Result<KeyParts> {
+        let half = half && !taken.both;
+        let same = |keys: &RowKeys, [i, j]: [usize; 2]| {
+            let (a, b) = (keys.codes[0][i], keys.codes[1][j]);
+            (a != NONE && b != NONE).then_some(a == b)
+        };
+        let keeps = |pair: [u32; 2]| {
+            let [i, j] = pair.map(|row| row as usize);
+            let keyed = self
+                .within
+                .as_ref()
+                .is_none_or(|within| same(&within.keys, [i, j]) == Some(within.keep == Keep::Same));
+            let grouped = self.by.as_ref().is_none_or(|by| same(by, [i, j]).is_some());
+            keyed && grouped && self.window.holds(i, j)
+        };
+        let divided = listed::divide(pairs, taken, self.by.as_ref(), (half, keeps));
+        let (listed, cut) = (divided.listed, (divided.list, divided.orders));
+        KeyParts::of_list((self.by, self.within, self.window), listed, cut, half)
     }
     /// Returns the parts of a question with keys.
     ///

@@ -11,12 +11,16 @@
 //! join, top    slot of part   its matches, with the rows of the question
 //! ```
 //!
+//! A question that lists its pairs has parts, too: results along columns by row of y, one result in
+//! all from the rows of all parts, and the value of each pair at its place in the list.
+//!
 //! Engines never see this fold. They compute parts, each with the inner fold.
 
 use super::top::Candidate;
 use super::{
     Accumulate, Bounded, Column, Columns, Fold, HistogramState, JoinKind, Kept, Layout, Lent, Line,
-    Numbers, ReduceAxis, Role, State, Top, TopState, Traits, Value, ValuedPair,
+    ListedState, Numbers, ReduceAxis, ReduceState, Role, State, Top, TopState, Traits, Value,
+    ValuedPair,
 };
 use crate::error::{Error, Result};
 use crate::hash::Hash;
@@ -79,20 +83,34 @@ enum Lines {
     Shared,
     /// Results by row of x.
     ByRow,
+    /// Results by row of y.
+    ByColumn,
+    /// One result of the rows of all parts.
+    InAll,
     /// Pairs, or rows, that were found.
     Found,
+    /// The values of listed pairs.
+    Values,
     /// There is none.
     Refused,
 }
 
 impl Lines {
-    fn of_fold(fold: &Fold) -> Lines {
+    fn of_fold(fold: &Fold, parts: &KeyParts) -> Lines {
+        let by = parts.by.is_some();
         match fold {
             Fold::Histogram(_) | Fold::Extremes(_) => Lines::Shared,
-            Fold::Reduce(f) if f.axis == ReduceAxis::Row => Lines::ByRow,
+            Fold::Reduce(f) => match f.axis {
+                ReduceAxis::Row => Lines::ByRow,
+                ReduceAxis::Column if parts.listed.is_some() => Lines::ByColumn,
+                ReduceAxis::All if parts.listed.is_some() && !by => Lines::InAll,
+                ReduceAxis::Column | ReduceAxis::All => Lines::Refused,
+            },
             Fold::Nearest(_) | Fold::Quantile(_) => Lines::ByRow,
             Fold::Join(_) | Fold::Top(_) => Lines::Found,
-            Fold::Reduce(_) | Fold::Dense(_) | Fold::Grouped(_) => Lines::Refused,
+            Fold::Listed(_) if by => Lines::Refused,
+            Fold::Listed(_) => Lines::Values,
+            Fold::Dense(_) | Fold::Grouped(_) => Lines::Refused,
         }
     }
 }
@@ -111,10 +129,14 @@ impl Grouped {
         };
         let other = parts.within.as_ref().is_some_and(|w| w.keep == Keep::Other);
         let ordered = Opt::Domain.to("ordered");
-        match Lines::of_fold(&inner) {
+        match Lines::of_fold(&inner, &parts) {
             Lines::Refused if inner.is_dense() => refused(
                 "expected a fold that may leave pairs out",
                 "a join with the formula as its value lists the pairs that stay",
+            ),
+            Lines::Refused if matches!(inner, Fold::Listed(_)) => refused(
+                "expected a histogram or results by row",
+                "one run without groups for the values",
             ),
             Lines::Refused => refused(
                 "expected one result for each row of x",
@@ -132,7 +154,12 @@ impl Grouped {
                 "expected pairs in both orders, since each row is first of some",
                 &ordered,
             ),
-            Lines::Shared | Lines::ByRow | Lines::Found => Ok(Grouped::over(inner, parts, space)),
+            Lines::Shared
+            | Lines::ByRow
+            | Lines::ByColumn
+            | Lines::InAll
+            | Lines::Values
+            | Lines::Found => Ok(Grouped::over(inner, parts, space)),
         }
     }
     /// Returns the fold that keeps `inner`, which is known to have an answer, for each of `parts`.
@@ -145,7 +172,10 @@ impl Grouped {
     }
     /// Returns whether several parts may share a state.
     fn is_shared(&self) -> bool {
-        Lines::of_fold(&self.inner) == Lines::Shared
+        self.lines() == Lines::Shared
+    }
+    fn lines(&self) -> Lines {
+        Lines::of_fold(&self.inner, &self.parts)
     }
     /// Returns the slot of part `at`.
     pub fn slot(&self, at: usize) -> u32 {
@@ -176,7 +206,11 @@ impl Grouped {
                 let space = part.space(None);
                 [space.n, space.m]
             }
-            _ => self.rows,
+            // A pair may be listed any number of times.
+            _ => match &self.parts.listed {
+                Some(listed) => [1, listed.pairs.len()],
+                None => self.rows,
+            },
         }
     }
     /// Returns the number of slots.
@@ -277,15 +311,21 @@ impl Accumulate for Grouped {
             self.parts.half
         ));
         hash.text(&self.parts.window.words());
+        if self.parts.listed.is_some() {
+            hash.text("listed");
+        }
         self.inner.identify(hash);
     }
     fn identify_weights(&self, hash: &mut Hash) {
         self.inner.identify_weights(hash);
     }
     fn columns<'a>(&'a self, state: &'a GroupedState, _: usize, _: usize) -> Columns<'a> {
-        match Lines::of_fold(&self.inner) {
+        match self.lines() {
             Lines::Shared => self.tables(state),
-            Lines::ByRow => self.by_row(state),
+            Lines::ByRow => self.by_row(state, Side::X),
+            Lines::ByColumn => self.by_row(state, Side::Y),
+            Lines::InAll => self.in_all(state),
+            Lines::Values => self.values(state),
             Lines::Found | Lines::Refused => self.found(state),
         }
     }
@@ -310,6 +350,9 @@ impl Accumulate for Grouped {
         }
         if !self.parts.window.is_open() {
             words += &format!(", of rows with {}", self.parts.window.words());
+        }
+        if let Some(listed) = &self.parts.listed {
+            words += &format!(", of {} listed pairs", listed.pairs.len());
         }
         words
     }
@@ -400,15 +443,16 @@ impl Grouped {
         };
         h.axes.iter().map(|axis| &axis.edges[..]).collect()
     }
-    /// Results by row of x, and by group of the other row.
-    fn by_row<'a>(&'a self, state: &'a GroupedState) -> Columns<'a> {
+    /// Results by row of the side `of`, and by group of the other row.
+    fn by_row<'a>(&'a self, state: &'a GroupedState, of: Side) -> Columns<'a> {
         // What a row without pairs has.
-        let alone = self.inner.start(1, 0);
-        let Some(alone) = self.inner.columns(&alone, 1, 0) else {
+        let [n, m] = [[1, 0], [0, 1]][of as usize];
+        let alone = self.inner.start(n, m);
+        let Some(alone) = self.inner.columns(&alone, n, m) else {
             return Columns::new(Layout::Table, vec![0], vec![]);
         };
-        let (lines, groups, n) = (alone.lines(), self.parts.groups(), self.rows[0]);
-        let gathered = self.gathered(state, &alone);
+        let (lines, groups, n) = (alone.lines(), self.parts.groups(), self.rows[of as usize]);
+        let gathered = self.gathered(state, &alone, of);
         let index = |of: fn(usize, [usize; 2]) -> usize| {
             let places = 0..n * groups * lines;
             let of = |line| of(line, [groups, lines]) as u64;
@@ -416,7 +460,7 @@ impl Grouped {
         };
         let mut columns: Vec<Column<'a>> = vec![];
         for (column, numbers) in alone.columns.iter().zip(gathered) {
-            let numbers = match column.role == Role::Row(Side::X) {
+            let numbers = match column.role == Role::Row(of) {
                 true => index(|line, [groups, lines]| line / (groups * lines)),
                 false => numbers,
             };
@@ -440,24 +484,34 @@ impl Grouped {
     }
     /// By column of `alone`, the answer of one row without pairs: the numbers of all rows and
     /// groups.
-    fn gathered(&self, state: &GroupedState, alone: &Columns<'_>) -> Vec<Numbers<'static>> {
+    fn gathered(
+        &self,
+        state: &GroupedState,
+        alone: &Columns<'_>,
+        of: Side,
+    ) -> Vec<Numbers<'static>> {
         let (lines, groups) = (alone.lines(), self.parts.groups());
+        let (side, other) = match of {
+            Side::X => (0, Side::Y),
+            Side::Y => (1, Side::X),
+        };
         let mut all: Vec<Numbers<'static>> = alone
             .columns
             .iter()
-            .map(|column| alone.all(column).repeated(self.rows[0] * groups))
+            .map(|column| alone.all(column).repeated(self.rows[side] * groups))
             .collect();
         for (slot, state) in &state.slots {
             let [n, m] = self.size(*slot);
             let Some(answer) = self.inner.columns(state, n, m) else {
                 continue;
             };
-            let (rows, cols) = self.sides(*slot);
-            let group = self.parts.list[*slot as usize].groups[1] as usize;
+            let sides = <[_; 2]>::from(self.sides(*slot));
+            let (rows, cols) = (&sides[side], &sides[1 - side]);
+            let group = self.parts.list[*slot as usize].groups[1 - side] as usize;
             for (all, column) in all.iter_mut().zip(&answer.columns) {
                 let mut numbers = answer.all(column).into_owned();
-                if column.role == Role::Row(Side::Y) {
-                    numbers.rename(&cols);
+                if column.role == Role::Row(other) {
+                    numbers.rename(cols);
                 }
                 for (local, row) in rows.iter().enumerate() {
                     let to = (*row as usize * groups + group) * lines;
@@ -466,6 +520,49 @@ impl Grouped {
             }
         }
         all
+    }
+    /// One result of the rows of all parts, which are added in their order.
+    fn in_all<'a>(&'a self, state: &'a GroupedState) -> Columns<'a> {
+        let Fold::Reduce(fold) = &*self.inner else {
+            return Columns::new(Layout::Table, vec![0], vec![]);
+        };
+        let mut all = ReduceState::part();
+        for (slot, state) in &state.slots {
+            let (_, cols) = self.sides(*slot);
+            let part = ReduceState::within(state);
+            part.into_iter()
+                .for_each(|part| all.append(fold, part, &cols));
+        }
+        fold.columns_of(&all)
+    }
+    /// The value of each listed pair, NaN where it is left out.
+    fn values<'a>(&'a self, state: &'a GroupedState) -> Columns<'a> {
+        let Some(listed) = &self.parts.listed else {
+            return Columns::new(Layout::Table, vec![0], vec![]);
+        };
+        let mut values = vec![f64::NAN; listed.pairs.len()];
+        for (slot, state) in &state.slots {
+            let places = listed.places(&self.parts.list[*slot as usize]);
+            if let Some(state) = ListedState::within(state) {
+                state.put(&mut values, places);
+            }
+        }
+        let row = |side: Side| {
+            let name = ["i", "j"][side as usize];
+            let made = move |lines: &Range<usize>| -> Numbers<'a> {
+                let pairs = listed.pairs[lines.clone()].iter();
+                let rows = pairs.map(|pair| u64::from(pair[side as usize]));
+                rows.collect::<Vec<u64>>().into()
+            };
+            Column::made(name, Role::Row(side), made).as_index()
+        };
+        let shape = vec![values.len()];
+        let values = Column::new("values", Role::Value, values).called("value");
+        Columns::new(
+            Layout::Table,
+            shape,
+            vec![row(Side::X), row(Side::Y), values],
+        )
     }
     /// Pairs, or rows, of all parts, with the rows of the question.
     fn found<'a>(&'a self, state: &'a GroupedState) -> Columns<'a> {

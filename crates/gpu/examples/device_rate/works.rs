@@ -891,6 +891,7 @@ pub(crate) fn job(work: &Work, most: usize, longest: usize) -> zipfold_core::Res
     describe(
         &problem,
         Data {
+            pairs: None,
             x: table(1, scale(n), d, half),
             y,
             weights,

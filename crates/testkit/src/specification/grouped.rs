@@ -2,23 +2,28 @@
 //! groups of its rows.
 
 use super::{Pair, Taken, Wanted, exactly, histogram, join, nearest, quantiles, row, top};
+use std::collections::HashMap;
 use zipfold_core::Job;
-use zipfold_core::fold::{Fold, Grouped, Histogram, Join, JoinKind};
+use zipfold_core::fold::{Fold, Grouped, Histogram, Join, JoinKind, Listed, ReduceAxis};
 use zipfold_core::keys::{NONE, RowKeys};
 use zipfold_core::parts::Keep;
 
 /// The numbers of all lines of the answer, column after column in each line.
 pub(super) fn lines(job: &Job, f: &Grouped, pairs: &[&Pair]) -> Vec<Wanted> {
+    let often = f.parts.listed.as_ref().map(|listed| counts(&listed.pairs));
     let kept: Vec<&Pair> = pairs
         .iter()
         .copied()
         .filter(|pair| is_kept(f, pair))
+        .flat_map(|pair| std::iter::repeat_n(pair, times(&often, pair)))
         .collect();
     match &*f.inner {
-        Fold::Histogram(h) => tables(job, f, h, &kept),
+        Fold::Histogram(h) => tables(f, h, &kept),
         Fold::Join(j) => matches(job, j, &kept),
         Fold::Top(t) => top(t, &kept).into_iter().map(Wanted::exactly).collect(),
+        Fold::Reduce(r) if r.axis == ReduceAxis::All => result(f, [0, 0], &kept),
         Fold::Reduce(_) | Fold::Nearest(_) | Fold::Quantile(_) => by_row(job, f, &kept),
+        Fold::Listed(v) => listed(f, v, &kept),
         Fold::Dense(_) | Fold::Extremes(_) | Fold::Grouped(_) => vec![],
     }
 }
@@ -55,9 +60,37 @@ fn is_kept(f: &Grouped, pair: &Pair) -> bool {
     grouped && within && f.parts.window.holds(pair.i, pair.j)
 }
 
+/// How often a list has each of its pairs.
+fn counts(pairs: &[[u32; 2]]) -> HashMap<[u32; 2], usize> {
+    let mut counts = HashMap::new();
+    pairs
+        .iter()
+        .for_each(|pair| *counts.entry(*pair).or_default() += 1);
+    counts
+}
+
+/// How often a pair counts; once where the question lists none.
+fn times(listed: &Option<HashMap<[u32; 2], usize>>, pair: &Pair) -> usize {
+    let own = [pair.i as u32, pair.j as u32];
+    let times = |counts: &HashMap<_, _>| counts.get(&own).copied().unwrap_or(0);
+    listed.as_ref().map_or(1, times)
+}
+
+/// The rows and the value of each listed pair, NaN where it is left out.
+fn listed(f: &Grouped, v: &Listed, kept: &[&Pair]) -> Vec<Wanted> {
+    let pairs = f.parts.listed.iter().flat_map(|listed| listed.pairs.iter());
+    let value = |pair: &&Pair| ([pair.i as u32, pair.j as u32], pair.roots[v.root][0]);
+    let values: HashMap<[u32; 2], f64> = kept.iter().map(value).collect();
+    let line = |own: &[u32; 2]| {
+        let value = values.get(own).copied().unwrap_or(f64::NAN);
+        [f64::from(own[0]), f64::from(own[1]), value].map(Wanted::exactly)
+    };
+    pairs.flat_map(line).collect()
+}
+
 /// A histogram for each pair of groups; in a triangular domain {a, b} is one pair.
-fn tables(job: &Job, f: &Grouped, h: &Histogram, kept: &[&Pair]) -> Vec<Wanted> {
-    let half = job.space.is_triangular();
+fn tables(f: &Grouped, h: &Histogram, kept: &[&Pair]) -> Vec<Wanted> {
+    let half = f.parts.half;
     let groups = f.parts.by.as_ref().map_or(1, RowKeys::len) as u32;
     let mut out = vec![];
     for a in 0..groups {
@@ -112,13 +145,23 @@ fn bin(h: &Histogram, line: usize) -> (usize, Vec<f64>) {
     (at, edges)
 }
 
-/// Results of each row of x for each group of rows of y.
+/// Whether results are those of rows of y.
+fn is_by_column(f: &Grouped) -> bool {
+    matches!(&*f.inner, Fold::Reduce(r) if r.axis == ReduceAxis::Column)
+}
+
+/// Results of each row for each group of other rows.
 fn by_row(job: &Job, f: &Grouped, kept: &[&Pair]) -> Vec<Wanted> {
     let groups = f.parts.by.as_ref().map_or(1, RowKeys::len);
-    let mut rows: Vec<Vec<&Pair>> = vec![vec![]; job.space.n * groups];
+    let side = usize::from(is_by_column(f));
+    let count = [job.space.n, job.space.m][side];
+    let mut rows: Vec<Vec<&Pair>> = vec![vec![]; count * groups];
     for pair in kept {
-        let group = f.parts.by.as_ref().map_or(0, |by| code(by, 1, pair.j));
-        rows[pair.i * groups + group as usize].push(pair);
+        let both = [pair.i, pair.j];
+        let other = 1 - side;
+        let group = f.parts.by.as_ref();
+        let group = group.map_or(0, |by| code(by, other, both[other]));
+        rows[both[side] * groups + group as usize].push(pair);
     }
     let each = rows.iter().enumerate();
     each.flat_map(|(at, pairs)| result(f, [at / groups, at % groups], pairs))
@@ -130,8 +173,12 @@ fn result(f: &Grouped, [i, group]: [usize; 2], pairs: &[&Pair]) -> Vec<Wanted> {
     let values = |root: usize| pairs.iter().map(move |p| (p.roots[root][0], p.j)).collect();
     match &*f.inner {
         Fold::Reduce(r) => {
-            let taken: Vec<Taken<'_>> = pairs.iter().map(|p| (&p.roots[r.root][..], p.j)).collect();
-            row(r, &taken)
+            let down = is_by_column(f);
+            let taken = pairs.iter().map(|p| {
+                let other = if down { p.i } else { p.j };
+                (&p.roots[r.root][..], other)
+            });
+            row(r, &taken.collect::<Vec<Taken<'_>>>())
         }
         Fold::Quantile(q) => exactly(quantiles(q, values(q.root))),
         Fold::Nearest(n) => {
@@ -152,6 +199,7 @@ fn result(f: &Grouped, [i, group]: [usize; 2], pairs: &[&Pair]) -> Vec<Wanted> {
         | Fold::Top(_)
         | Fold::Dense(_)
         | Fold::Extremes(_)
+        | Fold::Listed(_)
         | Fold::Grouped(_) => vec![],
     }
 }

@@ -13,6 +13,7 @@ mod formulas;
 mod gpu;
 mod groups;
 mod jit;
+mod listed;
 mod nudged;
 mod orders;
 mod partials;

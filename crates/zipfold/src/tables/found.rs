@@ -339,7 +339,12 @@ impl<'a> Matching<'a> {
         let (wanted, problem) = (self.wanted, self.listed_problem());
         let (x, y) = (self.data.x.clone(), Some(self.data.other().clone()));
         let weights = vec![None];
-        let data = Data { x, y, weights };
+        let data = Data {
+            pairs: None,
+            x,
+            y,
+            weights,
+        };
         let pairs = ListedPairs::new(&problem, data, keys, self.options)?;
         let half = self.is_half()?;
         let similar = self.is_similarity();
@@ -385,7 +390,12 @@ impl<'a> Matching<'a> {
             }
         };
         let weights = vec![None];
-        Ok(Data { x, y, weights })
+        Ok(Data {
+            pairs: None,
+            x,
+            y,
+            weights,
+        })
     }
     /// How many rows of x and of y have a partner.
     fn counts(&self) -> [usize; 2] {
@@ -683,7 +693,12 @@ impl<'a> Matching<'a> {
         let x = with_column(&data.x.of_rows(&rows)?, LAST, last)?;
         let y = Some(data.other().clone());
         let weights = vec![None];
-        let data = Data { x, y, weights };
+        let data = Data {
+            pairs: None,
+            x,
+            y,
+            weights,
+        };
         let (problem, similar) = (self.ties_problem(), self.is_similarity());
         let answer = Query::new(&problem, &data, self.options).run()?;
         let columns = columns_of(&answer)?;
