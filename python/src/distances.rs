@@ -124,6 +124,7 @@ fn question(pair: PairSpec, two: bool, condensed: bool, precision: Option<&str>)
         cutoff: None,
         periodic_box: None,
         by: None,
+        batch: None,
         within: None,
         pairs: None,
         folds: vec![if condensed {

@@ -391,6 +391,25 @@ class Pairs:
             raise ArrayTypeError(f"by: the name of an attribute is wanted, here is a {type(column).__name__}")
         return self._with(by=column)
 
+    def batch(self, column: str) -> Pairs:
+        """Asks the question of the rows of each label of an attribute alone, all in one run; of two inputs, of equal labels.
+
+        The answers follow one another in the order of labels (``outcome().groups``): ``histogram`` has counts of batches ×
+        bins, ``axis=None`` a number for each batch, ``matrix`` and ``condensed`` the values of one batch after another, and
+        results by row are those of all rows. The time follows the pairs within batches.
+
+        >>> import zipfold as zf
+        >>> frames = zf.pairs([[0.0], [1.0], [3.0], [5.0], [6.0]], attributes={"frame": [1, 1, 2, 2, 2]}).batch("frame")
+        >>> frames.histogram(3, (0, 3)).run().counts
+        array([[0, 1, 0],
+               [0, 1, 2]], dtype=uint64)
+        >>> frames.condensed().run()
+        array([1., 2., 3., 1.])
+        """
+        if not isinstance(column, str):
+            raise ArrayTypeError(f"batch: the name of an attribute is wanted, here is a {type(column).__name__}")
+        return self._with(batch=column)
+
     def within(self, condition: str) -> Pairs:
         """Only pairs of rows with the same key (``"same:COLUMN"``, ``"block:COLUMN"``) or with another one
         (``"other:COLUMN"``), by an attribute; ``"same"`` and ``"other"`` alone are about the groups of :meth:`by`.

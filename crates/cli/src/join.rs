@@ -71,6 +71,7 @@ fn refuse_unused(args: &Join) -> Result<()> {
             "--within-distance, or a condition",
         ),
         ("--by", pair.by.is_some(), "--on for equal keys"),
+        ("--batch", pair.batch.is_some(), "--on for equal keys"),
         (
             "--within",
             pair.within.is_some(),

@@ -108,6 +108,7 @@ fn problem(
         cutoff: args.cutoff,
         periodic_box: periodic_box.map(Vec::from),
         by: args.by.clone(),
+        batch: args.batch.clone(),
         within: args.within.clone(),
         pairs: args.pairs.as_deref().map(Input::named),
         precision: match args.precision.as_deref() {

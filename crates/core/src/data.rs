@@ -25,6 +25,17 @@ pub struct Data {
 }
 
 impl Data {
+    /// Returns tables of a question with one fold, without weights or a list of pairs.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn of_tables(x: Table, y: Option<Table>) -> Data {
+        Data {
+            x,
+            y,
+            pairs: None,
+            weights: vec![None],
+        }
+    }
     /// Returns the rows of y, or those of x paired with itself.
     #[must_use]
     pub fn other(&self) -> &Table {

@@ -20,7 +20,7 @@
 use self::pair::named_pair;
 use crate::data::Data;
 use crate::error::{Error, Result};
-use crate::fold::{Fold, Grouped};
+use crate::fold::{Fold, Grouped, Listed};
 use crate::meaning::{Asked, meaning};
 use crate::opt::Opt;
 use crate::pair::lower::Lowered;
@@ -216,6 +216,10 @@ impl Asking<'_> {
     /// The pairs of a domain.
     fn in_domain(&self, folds: Vec<Fold>, low: &Lowered, precision: Precision) -> Result<ByGroups> {
         let (problem, data) = (self.problem, self.data);
+        let folds = match problem.batch {
+            Some(_) => folds.into_iter().map(batched).collect(),
+            None => folds,
+        };
         let space = space(problem, &folds, data, self.symmetric, self.weighed)?;
         // A fold of whole rows cannot take half of the pairs, so all folds visit all of them.
         let rows = folds.iter().any(|fold| fold.traits().whole_rows);
@@ -258,6 +262,15 @@ impl Asking<'_> {
     }
 }
 
+/// The fold of batches that a matrix becomes: the values of each, one batch after another; others
+/// stay.
+fn batched(fold: Fold) -> Fold {
+    match fold.dense() {
+        Some(dense) => Fold::Listed(Listed::of_batches(*dense)),
+        None => fold,
+    }
+}
+
 /// What groups and conditions make of a question.
 struct ByGroups {
     space: Space,
@@ -269,7 +282,7 @@ struct ByGroups {
 /// Leaves out pairs by the places of their rows, and divides the others into parts, if the problem
 /// asks for groups or for pairs within conditions.
 fn grouped(problem: &Problem, data: &Data, space: Space, folds: Vec<Fold>) -> Result<ByGroups> {
-    if problem.by.is_none() && problem.within.is_none() {
+    if problem.by.is_none() && problem.within.is_none() && problem.batch.is_none() {
         return Ok(ByGroups {
             space,
             window: Window::default(),
@@ -571,10 +584,7 @@ fn space(
         halvable(symmetric, weighed)?;
     }
     // SciPy's condensed order has a place for i < j only.
-    let condensed = folds
-        .iter()
-        .filter_map(Fold::dense)
-        .any(|dense| dense.condensed);
+    let condensed = folds.iter().any(Fold::is_condensed);
     if condensed && domain != Domain::Triangle {
         return Err(
             Error::request("the condensed order is for i < j of one input")

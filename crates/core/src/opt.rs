@@ -56,6 +56,7 @@ opts! {
     Debye = "debye", "The wave numbers of a structure factor.";
     Density = "density", "The density of atoms.";
     Device = "device", "Where the run computes.";
+    Batch = "batch", "The column of batches, each of which is asked alone.";
     Devices = "zipfold::devices::list", "No option: the list of the devices there are, which every interface has.";
     Domain = "domain", "Which pairs are visited.";
     Edges = "edges", "The edges of a histogram.";

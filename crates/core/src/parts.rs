@@ -124,7 +124,7 @@ pub type RowPairs = Arc<[[u32; 2]]>;
 
 /// The pairs that a question lists, and where its parts have them.
 #[derive(Clone, Debug)]
-pub struct Listed {
+pub struct PairList {
     /// The pairs in the order given; where a pair counts for both of its rows, both ways.
     pub pairs: RowPairs,
     /// The places in `pairs` of those of all parts, one part after another.
@@ -133,9 +133,9 @@ pub struct Listed {
     along: Side,
 }
 
-impl Listed {
-    pub(crate) fn new(pairs: RowPairs, places: Vec<u32>, along: Side) -> Listed {
-        Listed {
+impl PairList {
+    pub(crate) fn new(pairs: RowPairs, places: Vec<u32>, along: Side) -> PairList {
+        PairList {
             pairs,
             places,
             along,
@@ -160,8 +160,10 @@ pub struct KeyParts {
     pub within: Option<Within>,
     /// Which pairs are kept by the places of their rows.
     pub window: Window,
+    /// Whether each group is a question of its own, with an answer of its own.
+    pub batches: bool,
     /// The pairs, where the question lists them.
-    pub listed: Option<Listed>,
+    pub listed: Option<PairList>,
     /// The parts, in the order in which they are computed and merged.
     pub list: Vec<Part>,
     /// The rows of x and of y, sorted by group and key.
@@ -204,6 +206,7 @@ impl KeyParts {
             by,
             within,
             window,
+            batches: false,
             listed: None,
             list,
             orders: [x.order, y.order],
@@ -218,7 +221,7 @@ impl KeyParts {
     /// `Request` for too many parts.
     pub(crate) fn of_list(
         (by, within, window): (Option<RowKeys>, Option<Within>, Window),
-        listed: Listed,
+        listed: PairList,
         (list, orders): (Vec<Part>, [Vec<u32>; 2]),
         half: bool,
     ) -> Result<KeyParts> {
@@ -226,6 +229,7 @@ impl KeyParts {
             by,
             within,
             window,
+            batches: false,
             listed: Some(listed),
             list,
             orders,
@@ -243,6 +247,10 @@ impl KeyParts {
                 .push(self.starts[self.starts.len() - 1] + part.rows.len());
         }
         Ok(self)
+    }
+    /// Returns the parts of batches: each group is a question of its own.
+    pub(crate) fn with_batches(self, batches: bool) -> KeyParts {
+        KeyParts { batches, ..self }
     }
     /// Returns the number of groups, 1 if none were requested.
     pub fn groups(&self) -> usize {

@@ -66,6 +66,10 @@ pub struct Problem {
     /// A column of labels, or of numbers: what is kept is kept apart by the groups of the rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
+    /// A column of labels, or of numbers: the question is asked of the rows of each key alone, and
+    /// the answers follow one another in the order of keys. Of two tables, of equal keys.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub batch: Option<String>,
     /// Visit only pairs of rows whose keys are equal (`same:COLUMN`, `block:COLUMN`) or differ
     /// (`other:COLUMN`); `same` and `other` are about the groups. `band:ROWS` keeps |i − j| up to a
     /// number of rows, `window:COLUMN:WIDTH` differences of a sorted column up to a width, and
@@ -141,6 +145,7 @@ impl Problem {
             cutoff: None,
             periodic_box: None,
             by: None,
+            batch: None,
             within: None,
             pairs: None,
             folds,
@@ -163,9 +168,13 @@ impl Problem {
     #[doc(hidden)]
     pub fn key_columns(&self) -> Vec<String> {
         let within = self.within.as_deref().map(conditions::columns);
-        let mut all: Vec<String> = self.by.iter().cloned().collect();
-        let others = within.into_iter().flatten();
-        all.extend(others.filter(|name| self.by.as_deref() != Some(name)));
+        let named = [&self.by, &self.batch].into_iter().flatten().cloned();
+        let mut all: Vec<String> = vec![];
+        for name in named.chain(within.into_iter().flatten()) {
+            if !all.contains(&name) {
+                all.push(name);
+            }
+        }
         all
     }
     /// The columns that its formulas and keys read by name, and the texts that these are compared with.

@@ -19,13 +19,13 @@ pub const LISTS: &[&str] = &["npz", "csv", "tsv", "parquet"];
 /// Suffixes that hold pairs.
 pub const PAIRS: &[&str] = &["csv", "tsv", "npz", "csr.npz", "parquet"];
 
-/// Suffixes that hold the values of listed pairs.
+/// Suffixes that hold the values of listed pairs, or of batches.
 pub const VALUES: &[&str] = &["csv", "tsv", "npy", "npz", "parquet"];
 
 /// Returns the suffixes of files that hold the result of `fold` of `problem`.
 pub fn suffixes(problem: &Problem, fold: &FoldSpec) -> &'static [&'static str] {
     match fold {
-        FoldSpec::Matrix {} if problem.pairs.is_some() => VALUES,
+        FoldSpec::Matrix {} | FoldSpec::Condensed {} if is_in_parts(problem) => VALUES,
         FoldSpec::Matrix {}
         | FoldSpec::Condensed {}
         | FoldSpec::Reduce { .. }
@@ -35,10 +35,15 @@ pub fn suffixes(problem: &Problem, fold: &FoldSpec) -> &'static [&'static str] {
     }
 }
 
+/// Whether a matrix is a table of values: of listed pairs, or of batches.
+fn is_in_parts(problem: &Problem) -> bool {
+    problem.pairs.is_some() || problem.batch.is_some()
+}
+
 /// Returns where the result of `problem` goes that is written to `path` afterwards: into the file
 /// itself where it is one matrix and an `.npy` file, so that it need not fit in memory.
 pub fn target(path: &str, problem: &Problem, options: OutputOptions) -> Target {
-    let is_dense = problem.pairs.is_none()
+    let is_dense = !is_in_parts(problem)
         && matches!(
             problem.folds[..],
             [FoldSpec::Matrix {} | FoldSpec::Condensed {}]

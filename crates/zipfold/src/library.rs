@@ -133,6 +133,21 @@ impl Pairs {
         self.problem.within = Some(condition.into());
         self
     }
+    /// Asks the question of the rows of each key of `column` alone; the answers follow one another in
+    /// the order of keys. Of two tables, of equal keys.
+    ///
+    /// ```
+    /// let frames = zipfold::Table::f64(4, 1, vec![7.0, 7.0, 8.0, 8.0])?;
+    /// let frames = frames.with_names(vec!["frame".into()])?;
+    /// let x = zipfold::Table::f64(4, 1, vec![0.0, 1.0, 3.0, 5.0])?.with_attributes(frames)?;
+    /// assert_eq!(zipfold::pairs(&x).batch("frame").condensed()?, [1.0, 2.0]);
+    /// # Ok::<(), zipfold::Error>(())
+    /// ```
+    #[doc(hidden)]
+    pub fn batch(mut self, column: &str) -> Self {
+        self.problem.batch = Some(column.into());
+        self
+    }
     /// Visits the pairs in the rows of `table` alone: a row of x and a row of y (of x, without y) in
     /// each, from 0. A pair counts as often as it is listed, for its row of x; the matrix is a value
     /// for each pair, in the order of the list.
@@ -261,7 +276,7 @@ fn dense(pairs: Pairs) -> Result<Vec<f64>> {
     }
 }
 
-/// The values of listed pairs.
+/// The values of listed pairs, or of batches.
 fn listed(fold: &Fold, state: &State) -> Result<Vec<f64>> {
     let answer = fold.columns(state, 0, 0);
     let answer = answer.filter(|_| fold.shows_nan());

@@ -86,9 +86,10 @@ fn without_components(input: &Input) -> Error {
     Error::request("every column is an attribute, and none is a component")
         .at_place(input.name.clone())
         .remedy(format!(
-            "leave one out of {}, {} and {}, or take more columns",
+            "leave one out of {}, {}, {} and {}, or take more columns",
             Opt::Attributes,
             Opt::By,
+            Opt::Batch,
             Opt::Within
         ))
 }

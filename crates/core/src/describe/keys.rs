@@ -20,6 +20,7 @@ pub(super) struct Conditions {
     by: Option<RowKeys>,
     within: Option<Within>,
     pub(super) window: Window,
+    batches: bool,
 }
 
 impl Conditions {
@@ -32,6 +33,9 @@ impl Conditions {
         if let Some(column) = &problem.by {
             kept.by = Some(read(column, Opt::By, data, problem.nan)?);
         }
+        if let Some(column) = &problem.batch {
+            kept.ask_alone(column, problem, data)?;
+        }
         let conditions = problem
             .within
             .as_deref()
@@ -42,9 +46,26 @@ impl Conditions {
         }
         Ok(kept)
     }
+    /// Asks the question of the rows of each key alone.
+    fn ask_alone(&mut self, column: &str, problem: &Problem, data: &Data) -> Result<()> {
+        if self.by.is_some() {
+            let e = Error::request("expected groups or batches, got both");
+            return Err(e.at_place(Opt::Batch).remedy("one run for each"));
+        }
+        let keys = read(column, Opt::Batch, data, problem.nan)?;
+        self.by = Some(keys.clone());
+        let keep = Keep::Same;
+        self.within = Some(Within { keys, keep });
+        self.batches = true;
+        Ok(())
+    }
     fn add(&mut self, condition: Condition, problem: &Problem, data: &Data) -> Result<()> {
         match condition {
             Condition::Keys(keep, column) => {
+                if self.batches {
+                    let e = Error::request("expected batches or a condition on keys, got both");
+                    return Err(e.at_place(Opt::Within).remedy("a column of both keys"));
+                }
                 if self.within.is_some() {
                     let e = Error::request("expected one condition on keys, got two");
                     return Err(e.at_place(Opt::Within).remedy("a column of both keys"));
@@ -111,14 +132,17 @@ impl Conditions {
         };
         let divided = listed::divide(pairs, taken, self.by.as_ref(), (half, keeps));
         let (listed, cut) = (divided.listed, (divided.list, divided.orders));
-        KeyParts::of_list((self.by, self.within, self.window), listed, cut, half)
+        let batches = self.batches;
+        let parts = KeyParts::of_list((self.by, self.within, self.window), listed, cut, half)?;
+        Ok(parts.with_batches(batches))
     }
     /// Returns the parts of a question with keys.
     ///
     /// # Errors
     /// `Request` for too many parts.
     pub(super) fn parts(self, space: &Space) -> Result<KeyParts> {
-        KeyParts::new(self.by, self.within, self.window, space)
+        let parts = KeyParts::new(self.by, self.within, self.window, space)?;
+        Ok(parts.with_batches(self.batches))
     }
 }
 

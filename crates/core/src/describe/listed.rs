@@ -15,11 +15,11 @@
 
 use crate::data::Data;
 use crate::error::{Error, Result};
-use crate::fold::{Fold, JoinKind, Listed as ListedValues, ReduceAxis};
+use crate::fold::{Fold, JoinKind, Listed, ReduceAxis};
 use crate::keys::RowKeys;
 use crate::opt::Opt;
 use crate::pair::Side;
-use crate::parts::{Listed, Part, RowPairs, RowSet};
+use crate::parts::{PairList, Part, RowPairs, RowSet};
 use crate::problem::Problem;
 use crate::space::{Band, Domain, Space};
 use crate::table::Table;
@@ -33,7 +33,7 @@ const PAIRS: usize = 1 << 15;
 ///
 /// # Errors
 /// `Request` for other than two columns, and for more pairs than 32 bits count; `Input` for what is
-/// no row, with its place.
+/// not a row, with its place.
 pub(super) fn read(problem: &Problem, data: &Data) -> Result<RowPairs> {
     let rows = [data.x.rows(), data.other().rows()];
     let (Some(input), Some(table)) = (&problem.pairs, &data.pairs) else {
@@ -72,7 +72,7 @@ fn pairs_in(table: &Table, name: &str, (rows, names): ([usize; 2], [&str; 2])) -
     (0..table.rows()).map(pair).collect()
 }
 
-/// The refusal of a number that is no row.
+/// The refusal of a number beyond the rows, or of none.
 fn no_row(given: f64, rows: usize, name: &str, place: String) -> Error {
     let what = match rows {
         0 => format!("expected a row of {name}, which has none, got {given}"),
@@ -117,16 +117,15 @@ pub(super) fn space(problem: &Problem, data: &Data) -> Result<Space> {
 /// # Errors
 /// `Request` for the condensed order, which has a place for all pairs.
 pub(super) fn fold(fold: Fold) -> Result<Fold> {
-    match fold {
-        Fold::Dense(dense) if dense.condensed => {
-            let what =
-                "expected a matrix, whose values are those of the listed pairs, got condensed";
-            let e = Error::request(what).at_place(Opt::Pairs);
-            Err(e.remedy("ask for the matrix"))
-        }
-        Fold::Dense(dense) => Ok(Fold::Listed(ListedValues { root: dense.root })),
-        other => Ok(other),
+    let Some(dense) = fold.dense() else {
+        return Ok(fold);
+    };
+    if dense.condensed {
+        let what = "expected a matrix, whose values are those of the listed pairs, got condensed";
+        let e = Error::request(what).at_place(Opt::Pairs);
+        return Err(e.remedy("ask for the matrix"));
     }
+    Ok(Fold::Listed(Listed::of_pairs(dense.root)))
 }
 
 /// How the folds of a question take listed pairs.
@@ -156,7 +155,7 @@ fn credits_both(fold: &Fold) -> bool {
 }
 
 impl Taken {
-    /// How `folds` take the pairs; `half` says that a pair stands for (j, i) too.
+    /// How `folds` take the pairs; `half` says that a pair means (j, i) too.
     ///
     /// # Errors
     /// `Request` for folds that take them in different ways.
@@ -190,41 +189,35 @@ impl Taken {
 
 /// Parts on their way.
 struct Cutting<'a> {
-    pairs: &'a [[u32; 2]],
-    taken: Taken,
-    /// Sorted places.
-    places: &'a [u32],
-    /// The rows that parts have results of, one part after another, and for each the other row of all
-    /// pairs.
+    along: Side,
+    whole: bool,
+    /// The rows of each pair in the order of parts: the one that has the result, and the other.
+    sorted: &'a [[u32; 2]],
+    /// The rows that parts have results of, one part after another.
     heads: Vec<u32>,
-    others: Vec<u32>,
     list: Vec<Part>,
 }
 
 impl Cutting<'_> {
-    fn head(&self, entry: usize) -> u32 {
-        self.pairs[self.places[entry] as usize][self.taken.along as usize]
-    }
     /// Where the pairs of the row that begin with entry `at` end, before `end`.
     fn row_end(&self, at: usize, end: usize) -> usize {
-        let head = self.head(at);
-        (at..end)
-            .find(|next| self.head(*next) != head)
-            .unwrap_or(end)
+        let [head, _] = self.sorted[at];
+        let other = |next: &usize| self.sorted[*next][0] != head;
+        (at..end).find(other).unwrap_or(end)
     }
     /// Cuts the sorted entries `all`, of rows with these groups, into parts.
     fn cell(&mut self, all: Range<usize>, groups: [u32; 2]) {
         let (mut start, mut at, mut starts) = (all.start, all.start, vec![]);
         while at < all.end {
-            let mut end = self.row_end(at, all.end);
+            // Pairs that need not be together are cut within a row, too.
+            let end = match self.whole {
+                true => self.row_end(at, all.end),
+                false => self.row_end(at, all.end.min(start + PAIRS)),
+            };
             // A row goes to the next part unless it fits, or the part has none.
             if at > start && end - start > PAIRS {
                 self.part(start..at, &std::mem::take(&mut starts), groups);
                 start = at;
-            }
-            // Pairs that need not be together are cut within a row, too.
-            if !self.taken.whole {
-                end = end.min(start + PAIRS);
             }
             starts.push(at);
             at = end;
@@ -240,18 +233,14 @@ impl Cutting<'_> {
     /// Adds the part of these entries, whose rows begin at the entries `starts`.
     fn part(&mut self, entries: Range<usize>, starts: &[usize], groups: [u32; 2]) {
         let first = self.heads.len();
-        let heads: Vec<u32> = starts.iter().map(|at| self.head(*at)).collect();
+        let heads = starts.iter().map(|at| self.sorted[*at][0]);
         self.heads.extend(heads);
         let heads = RowSet::listed(first..self.heads.len());
-        let other = 1 - self.taken.along as usize;
-        let places = &self.places[entries.clone()];
-        let of = places.iter().map(|at| self.pairs[*at as usize][other]);
-        self.others.extend(of);
         let ends = starts.iter().skip(1).copied().chain([entries.end]);
         let first_entry = entries.start;
         let runs = starts.iter().zip(ends);
         let runs = runs.map(|(start, end)| start - first_entry..end - first_entry);
-        let (rows, cols, band) = match self.taken.along {
+        let (rows, cols, band) = match self.along {
             Side::X => (heads, RowSet::listed(entries), Band::new(runs)),
             Side::Y => {
                 let single = runs.enumerate();
@@ -274,7 +263,7 @@ impl Cutting<'_> {
 pub(crate) struct Divided {
     pub(crate) list: Vec<Part>,
     pub(crate) orders: [Vec<u32>; 2],
-    pub(crate) listed: Listed,
+    pub(crate) listed: PairList,
 }
 
 /// Divides the pairs that `keeps` keeps into parts, apart by groups.
@@ -295,16 +284,18 @@ pub(crate) fn divide(
         if half { [a.min(b), a.max(b)] } else { [a, b] }
     };
     let all = (0..pairs.len() as u32).filter(|at| keeps(pairs[*at as usize]));
-    let mut places = sorted(&pairs, all.collect(), taken.along);
+    let (mut places, mut rows) = sorted(&pairs, all.collect(), taken.along);
     if by.is_some() {
-        places.sort_by_key(|at| groups(*at));
+        let mut order: Vec<usize> = (0..places.len()).collect();
+        order.sort_by_key(|at| groups(places[*at]));
+        places = order.iter().map(|at| places[*at]).collect();
+        rows = order.iter().map(|at| rows[*at]).collect();
     }
     let mut cutting = Cutting {
-        pairs: &pairs,
-        taken,
-        places: &places,
+        along: taken.along,
+        whole: taken.whole,
+        sorted: &rows,
         heads: vec![],
-        others: Vec::with_capacity(places.len()),
         list: vec![],
     };
     let mut start = 0;
@@ -312,17 +303,13 @@ pub(crate) fn divide(
         cutting.cell(start..start + cell.len(), groups(cell[0]));
         start += cell.len();
     }
-    let Cutting {
-        heads,
-        others,
-        list,
-        ..
-    } = cutting;
+    let Cutting { heads, list, .. } = cutting;
+    let others = rows.iter().map(|row| row[1]).collect();
     let orders = match taken.along {
         Side::X => [heads, others],
         Side::Y => [others, heads],
     };
-    let listed = Listed::new(pairs, places, taken.along);
+    let listed = PairList::new(pairs, places, taken.along);
     Divided {
         list,
         orders,
@@ -336,29 +323,40 @@ fn both_ways(pairs: &[[u32; 2]]) -> RowPairs {
     pairs.iter().copied().chain(back).collect()
 }
 
-/// The places `all` of `pairs`, by row of the side `along`, then by the other row, then as given.
-fn sorted(pairs: &[[u32; 2]], all: Vec<u32>, along: Side) -> Vec<u32> {
+/// The places `all` of `pairs`, by row of the side `along`, then by the other row, then as given; and
+/// these two rows of each.
+fn sorted(pairs: &[[u32; 2]], all: Vec<u32>, along: Side) -> (Vec<u32>, Vec<[u32; 2]>) {
     let (head, other) = (along as usize, 1 - along as usize);
     let key = |at: &u32| [pairs[*at as usize][head], pairs[*at as usize][other]];
     // A list that is sorted is common, and passed over once.
     if all.is_sorted_by_key(key) {
-        return all;
+        let rows = all.iter().map(key).collect();
+        return (all, rows);
     }
-    // Counted by row, since rows are few numbers next to one another; then the pairs of each.
-    let rows = all.iter().map(|at| key(at)[0] as usize + 1).max();
-    let mut ends = vec![0usize; rows.unwrap_or(0) + 1];
+    // Counted by row, since rows are few numbers next to one another; then the pairs of each, whose
+    // other rows and places travel together.
+    let count = all.iter().map(|at| key(at)[0] as usize + 1).max();
+    let mut ends = vec![0usize; count.unwrap_or(0) + 1];
     all.iter().for_each(|at| ends[key(at)[0] as usize + 1] += 1);
     (1..ends.len()).for_each(|row| ends[row] += ends[row - 1]);
-    let mut out = vec![0; all.len()];
+    let mut packed = vec![0u64; all.len()];
     for at in all {
-        let end = &mut ends[key(&at)[0] as usize];
-        out[*end] = at;
+        let [row, other] = key(&at);
+        let end = &mut ends[row as usize];
+        packed[*end] = u64::from(other) << 32 | u64::from(at);
         *end += 1;
     }
-    for run in out.chunk_by_mut(|a, b| key(a)[0] == key(b)[0]) {
-        run.sort_by_key(|at| key(at)[1]);
+    let (mut start, mut rows) = (0, Vec::with_capacity(packed.len()));
+    for (row, end) in ends.iter().take(ends.len() - 1).enumerate() {
+        packed[start..*end].sort_unstable();
+        let others = packed[start..*end]
+            .iter()
+            .map(|packed| (packed >> 32) as u32);
+        rows.extend(others.map(|other| [row as u32, other]));
+        start = *end;
     }
-    out
+    let places = packed.iter().map(|packed| *packed as u32).collect();
+    (places, rows)
 }
 
 #[cfg(test)]

@@ -11,6 +11,9 @@
 //! join, top    slot of part   its matches, with the rows of the question
 //! ```
 //!
+//! Of batches each group has one part and an answer of its own: a histogram for each, one result in all
+//! for each, the best pairs of each, matrices one after another.
+//!
 //! A question that lists its pairs has parts, too: results along columns by row of y, one result in
 //! all from the rows of all parts, and the value of each pair at its place in the list.
 //!
@@ -19,20 +22,21 @@
 use super::top::Candidate;
 use super::{
     Accumulate, Bounded, Column, Columns, Fold, HistogramState, JoinKind, Kept, Layout, Lent, Line,
-    ListedState, Numbers, ReduceAxis, ReduceState, Role, State, Top, TopState, Traits, Value,
-    ValuedPair,
+    ListedState, Numbers, ReduceAxis, Role, State, Top, TopState, Traits, Value, ValuedPair,
 };
 use crate::error::{Error, Result};
 use crate::hash::Hash;
 use crate::opt::Opt;
 use crate::pair::Side;
-use crate::parts::{Keep, KeyParts, pair_of};
+use crate::parts::{Keep, KeyParts, PairList, pair_of};
 use crate::space::{Domain, Space};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::ops::Range;
 use std::sync::Arc;
+
+mod batches;
 
 /// A fold whose answer is kept apart by groups, or is of pairs that a condition on keys keeps.
 #[derive(Clone, Debug)]
@@ -97,13 +101,14 @@ enum Lines {
 
 impl Lines {
     fn of_fold(fold: &Fold, parts: &KeyParts) -> Lines {
-        let by = parts.by.is_some();
+        let by = parts.by.is_some() && !parts.batches;
+        let split = parts.listed.is_some() || parts.batches;
         match fold {
             Fold::Histogram(_) | Fold::Extremes(_) => Lines::Shared,
             Fold::Reduce(f) => match f.axis {
                 ReduceAxis::Row => Lines::ByRow,
-                ReduceAxis::Column if parts.listed.is_some() => Lines::ByColumn,
-                ReduceAxis::All if parts.listed.is_some() && !by => Lines::InAll,
+                ReduceAxis::Column if split => Lines::ByColumn,
+                ReduceAxis::All if split && !by => Lines::InAll,
                 ReduceAxis::Column | ReduceAxis::All => Lines::Refused,
             },
             Fold::Nearest(_) | Fold::Quantile(_) => Lines::ByRow,
@@ -121,8 +126,12 @@ impl Grouped {
     /// # Errors
     /// `Request` for folds that have no meaning by groups or within keys.
     pub(crate) fn new(inner: Fold, parts: Arc<KeyParts>, space: &Space) -> Result<Grouped> {
-        let by = parts.by.is_some();
-        let option = if by { Opt::By } else { Opt::Within };
+        let by = parts.by.is_some() && !parts.batches;
+        let option = match (by, parts.batches) {
+            (true, _) => Opt::By,
+            (false, true) => Opt::Batch,
+            (false, false) => Opt::Within,
+        };
         let refused = |what: &str, remedy: &str| {
             let e = Error::request(format!("{what}, got {}", inner.describe()));
             Err(e.at_place(option).remedy(remedy))
@@ -146,7 +155,7 @@ impl Grouped {
                 "expected a histogram or results by row",
                 "compare the labels in the condition: 'x.kind == y.kind'",
             ),
-            Lines::ByRow if space.is_triangular() => refused(
+            Lines::ByRow | Lines::ByColumn if space.is_triangular() => refused(
                 "expected pairs in both orders, since each row has results of its own",
                 &ordered,
             ),
@@ -197,6 +206,9 @@ impl Grouped {
     }
     /// Returns the slot of a pair of groups; where pairs have no order, of the lower group first.
     pub fn cell(&self, [a, b]: [u32; 2]) -> u32 {
+        if self.parts.batches {
+            return a;
+        }
         a * self.parts.groups() as u32 + b
     }
     /// The rows of x and y of a slot.
@@ -216,6 +228,7 @@ impl Grouped {
     /// Returns the number of slots.
     fn slots(&self) -> usize {
         match self.is_shared() {
+            true if self.parts.batches => self.parts.groups(),
             true => self.parts.groups().saturating_mul(self.parts.groups()),
             false => self.parts.list.len(),
         }
@@ -223,6 +236,9 @@ impl Grouped {
     /// The pairs of groups that a histogram lists, in ascending order.
     fn pairs(&self) -> Vec<[u32; 2]> {
         let groups = self.parts.groups() as u32;
+        if self.parts.batches {
+            return (0..groups).map(|group| [group; 2]).collect();
+        }
         let from = |a: u32| if self.parts.half { a } else { 0 };
         (0..groups)
             .flat_map(|a| (from(a)..groups).map(move |b| [a, b]))
@@ -268,7 +284,9 @@ impl Accumulate for Grouped {
             self.inner.bytes(n, m).saturating_add(SLOT)
         };
         let all = match self.is_shared() {
-            true if self.parts.half => of(0).saturating_mul(self.slots().div_ceil(2) as u64),
+            true if self.parts.half && !self.parts.batches => {
+                of(0).saturating_mul(self.slots().div_ceil(2) as u64)
+            }
             true => of(0).saturating_mul(self.slots() as u64),
             false => (0..self.slots()).map(of).fold(0, u64::saturating_add),
         };
@@ -314,6 +332,9 @@ impl Accumulate for Grouped {
         if self.parts.listed.is_some() {
             hash.text("listed");
         }
+        if self.parts.batches {
+            hash.text("batches");
+        }
         self.inner.identify(hash);
     }
     fn identify_weights(&self, hash: &mut Hash) {
@@ -331,23 +352,7 @@ impl Accumulate for Grouped {
     }
     fn describe(&self) -> String {
         let mut words = self.inner.describe();
-        if let Some(by) = &self.parts.by {
-            words += &format!(" by {} ({} groups)", by.column, by.len());
-        }
-        if let Some(within) = &self.parts.within {
-            let (keys, which) = (
-                &within.keys,
-                match within.keep {
-                    Keep::Same => "the same",
-                    Keep::Other => "another",
-                },
-            );
-            words += &format!(
-                ", of rows with {which} {} ({} keys)",
-                keys.column,
-                keys.len()
-            );
-        }
+        words += &self.apart_words();
         if !self.parts.window.is_open() {
             words += &format!(", of rows with {}", self.parts.window.words());
         }
@@ -386,14 +391,21 @@ impl Grouped {
             let groups = pairs
                 .iter()
                 .flat_map(|pair| std::iter::repeat_n(u64::from(pair[place]), lines));
+            let groups: Vec<u64> = groups.collect();
+            if self.parts.batches {
+                return self.batch(groups);
+            }
             let name = ["group_x", "group_y"][place];
-            Column::new(name, Role::Group(side), groups.collect::<Vec<u64>>())
+            Column::new(name, Role::Group(side), groups)
                 .called(format!("{}.{}", ["x", "y"][place], by.column))
                 .as_index()
         };
-        answer
-            .columns
-            .splice(0..0, [group(Side::X), group(Side::Y)]);
+        let sides: &[Side] = match self.parts.batches {
+            true => &[Side::X],
+            false => &[Side::X, Side::Y],
+        };
+        let named = sides.iter().map(|side| group(*side));
+        answer.columns.splice(0..0, named.collect::<Vec<_>>());
         answer.shape.insert(0, pairs.len());
         answer.groups = Some(by.names.clone());
         answer
@@ -451,7 +463,7 @@ impl Grouped {
         let Some(alone) = self.inner.columns(&alone, n, m) else {
             return Columns::new(Layout::Table, vec![0], vec![]);
         };
-        let (lines, groups, n) = (alone.lines(), self.parts.groups(), self.rows[of as usize]);
+        let (lines, groups, n) = (alone.lines(), self.apart(), self.rows[of as usize]);
         let gathered = self.gathered(state, &alone, of);
         let index = |of: fn(usize, [usize; 2]) -> usize| {
             let places = 0..n * groups * lines;
@@ -468,7 +480,8 @@ impl Grouped {
         }
         let (mut shape, layout) = (alone.shape.clone(), alone.layout);
         shape[0] = n;
-        if let Some(by) = &self.parts.by {
+        let by = self.parts.by.as_ref().filter(|_| !self.parts.batches);
+        if let Some(by) = by {
             shape.insert(1, groups);
             if layout == Layout::Lists {
                 let codes = index(|line, [groups, lines]| line / lines % groups);
@@ -478,7 +491,7 @@ impl Grouped {
             }
         }
         Columns {
-            groups: self.parts.by.as_ref().map(|by| by.names.clone()),
+            groups: by.map(|by| by.names.clone()),
             ..Columns::new(layout, shape, columns)
         }
     }
@@ -490,7 +503,7 @@ impl Grouped {
         alone: &Columns<'_>,
         of: Side,
     ) -> Vec<Numbers<'static>> {
-        let (lines, groups) = (alone.lines(), self.parts.groups());
+        let (lines, groups) = (alone.lines(), self.apart());
         let (side, other) = match of {
             Side::X => (0, Side::Y),
             Side::Y => (1, Side::X),
@@ -507,7 +520,10 @@ impl Grouped {
             };
             let sides = <[_; 2]>::from(self.sides(*slot));
             let (rows, cols) = (&sides[side], &sides[1 - side]);
-            let group = self.parts.list[*slot as usize].groups[1 - side] as usize;
+            let group = match self.parts.batches {
+                true => 0,
+                false => self.parts.list[*slot as usize].groups[1 - side] as usize,
+            };
             for (all, column) in all.iter_mut().zip(&answer.columns) {
                 let mut numbers = answer.all(column).into_owned();
                 if column.role == Role::Row(other) {
@@ -521,30 +537,54 @@ impl Grouped {
         }
         all
     }
-    /// One result of the rows of all parts, which are added in their order.
-    fn in_all<'a>(&'a self, state: &'a GroupedState) -> Columns<'a> {
-        let Fold::Reduce(fold) = &*self.inner else {
-            return Columns::new(Layout::Table, vec![0], vec![]);
-        };
-        let mut all = ReduceState::part();
-        for (slot, state) in &state.slots {
-            let (_, cols) = self.sides(*slot);
-            let part = ReduceState::within(state);
-            part.into_iter()
-                .for_each(|part| all.append(fold, part, &cols));
+    /// What is kept apart or left out by keys, in words.
+    fn apart_words(&self) -> String {
+        let mut words = String::new();
+        let by = self.parts.by.as_ref();
+        if let Some(by) = by.filter(|_| self.parts.batches) {
+            return format!(" of each {} ({} batches)", by.column, by.len());
         }
-        fold.columns_of(&all)
+        if let Some(by) = &self.parts.by {
+            words += &format!(" by {} ({} groups)", by.column, by.len());
+        }
+        if let Some(within) = &self.parts.within {
+            let (keys, which) = (
+                &within.keys,
+                match within.keep {
+                    Keep::Same => "the same",
+                    Keep::Other => "another",
+                },
+            );
+            words += &format!(
+                ", of rows with {which} {} ({} keys)",
+                keys.column,
+                keys.len()
+            );
+        }
+        words
     }
-    /// The value of each listed pair, NaN where it is left out.
+    /// The groups whose results by row are told apart.
+    fn apart(&self) -> usize {
+        match self.parts.batches {
+            true => 1,
+            false => self.parts.groups(),
+        }
+    }
+    /// The value of each listed pair, or the matrices of batches; NaN where a pair is left out.
     fn values<'a>(&'a self, state: &'a GroupedState) -> Columns<'a> {
-        let Some(listed) = &self.parts.listed else {
-            return Columns::new(Layout::Table, vec![0], vec![]);
-        };
+        match (&self.parts.listed, &*self.inner) {
+            (Some(listed), _) => self.listed_values(listed, state),
+            (None, Fold::Listed(fold)) => self.matrices(fold, state),
+            (None, _) => Columns::new(Layout::Table, vec![0], vec![]),
+        }
+    }
+    /// The value of each pair of a list.
+    fn listed_values<'a>(&'a self, listed: &'a PairList, state: &'a GroupedState) -> Columns<'a> {
         let mut values = vec![f64::NAN; listed.pairs.len()];
         for (slot, state) in &state.slots {
             let places = listed.places(&self.parts.list[*slot as usize]);
             if let Some(state) = ListedState::within(state) {
-                state.put(&mut values, places);
+                state.put(&mut values, |at| places[at] as usize);
             }
         }
         let row = |side: Side| {
@@ -567,7 +607,10 @@ impl Grouped {
     /// Pairs, or rows, of all parts, with the rows of the question.
     fn found<'a>(&'a self, state: &'a GroupedState) -> Columns<'a> {
         if let Fold::Top(top) = &*self.inner {
-            return top.listed(self.best(top, state));
+            return match self.parts.batches {
+                true => self.best_of_batches(top, state),
+                false => top.listed(self.best(top, &mut state.slots.iter())),
+            };
         }
         match is_inner(&self.inner) {
             true => self.matches(state),
@@ -575,9 +618,9 @@ impl Grouped {
         }
     }
     /// The best pairs of every part.
-    fn best(&self, top: &Top, state: &GroupedState) -> Vec<Candidate> {
+    fn best(&self, top: &Top, slots: &mut dyn Iterator<Item = (&u32, &State)>) -> Vec<Candidate> {
         let mut all = vec![];
-        for (slot, state) in &state.slots {
+        for (slot, state) in slots {
             let (rows, cols) = self.sides(*slot);
             let best = TopState::within(state).map(|state| state.best(top));
             for (value, i, j) in best.into_iter().flatten() {

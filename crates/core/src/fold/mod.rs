@@ -59,7 +59,7 @@ pub use histogram::{
 };
 pub use join::{Join, JoinKind, JoinState};
 pub use line::{Lent, Line, ValuedPair};
-pub use listed::{Listed, ListedState};
+pub use listed::{Listed, ListedPlaces, ListedState};
 pub use nearest::{Nearest, NearestState};
 pub use quantile::{Quantile, QuantileSpec, QuantileState};
 pub use rows::{Reduce, ReduceAxis, ReduceOp, ReduceState, RowPiece};
@@ -513,6 +513,13 @@ impl Fold {
     pub fn shows_nan(&self) -> bool {
         let fold = self.grouped().map_or(self, |grouped| &grouped.inner);
         matches!(fold, Fold::Dense(_) | Fold::Listed(_))
+    }
+    /// Returns whether values have places for i < j alone.
+    pub(crate) fn is_condensed(&self) -> bool {
+        if let Fold::Listed(listed) = self {
+            return listed.places == ListedPlaces::Condensed;
+        }
+        self.dense().is_some_and(|dense| dense.condensed)
     }
     /// Returns whether every value has a place of its own.
     pub fn is_dense(&self) -> bool {

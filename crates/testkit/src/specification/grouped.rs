@@ -1,10 +1,14 @@
 //! What answers by groups and within keys mean: each pair is looked at by itself, and belongs to the
 //! groups of its rows.
 
-use super::{Pair, Taken, Wanted, exactly, histogram, join, nearest, quantiles, row, top};
+use super::{
+    Pair, Taken, Wanted, exactly, histogram, is_visited, join, nearest, quantiles, row, top,
+};
 use std::collections::HashMap;
 use zipfold_core::Job;
-use zipfold_core::fold::{Fold, Grouped, Histogram, Join, JoinKind, Listed, ReduceAxis};
+use zipfold_core::fold::{
+    Fold, Grouped, Histogram, Join, JoinKind, Listed, ListedPlaces, ReduceAxis,
+};
 use zipfold_core::keys::{NONE, RowKeys};
 use zipfold_core::parts::Keep;
 
@@ -17,12 +21,18 @@ pub(super) fn lines(job: &Job, f: &Grouped, pairs: &[&Pair]) -> Vec<Wanted> {
         .filter(|pair| is_kept(f, pair))
         .flat_map(|pair| std::iter::repeat_n(pair, times(&often, pair)))
         .collect();
+    if f.parts.batches
+        && let Some(lines) = apart(f, &kept)
+    {
+        return lines;
+    }
     match &*f.inner {
         Fold::Histogram(h) => tables(f, h, &kept),
         Fold::Join(j) => matches(job, j, &kept),
         Fold::Top(t) => top(t, &kept).into_iter().map(Wanted::exactly).collect(),
         Fold::Reduce(r) if r.axis == ReduceAxis::All => result(f, [0, 0], &kept),
         Fold::Reduce(_) | Fold::Nearest(_) | Fold::Quantile(_) => by_row(job, f, &kept),
+        Fold::Listed(v) if f.parts.listed.is_none() => matrices(job, f, v, &kept),
         Fold::Listed(v) => listed(f, v, &kept),
         Fold::Dense(_) | Fold::Extremes(_) | Fold::Grouped(_) => vec![],
     }
@@ -93,8 +103,10 @@ fn tables(f: &Grouped, h: &Histogram, kept: &[&Pair]) -> Vec<Wanted> {
     let half = f.parts.half;
     let groups = f.parts.by.as_ref().map_or(1, RowKeys::len) as u32;
     let mut out = vec![];
+    let batches = f.parts.batches;
     for a in 0..groups {
-        for b in (0..groups).filter(|b| !half || a <= *b) {
+        let paired = |b: &u32| if batches { a == *b } else { !half || a <= *b };
+        for b in (0..groups).filter(paired) {
             let is_of = |pair: &&&Pair| {
                 f.parts.by.as_ref().is_none_or(|by| {
                     let [x, y] = [code(by, 0, pair.i), code(by, 1, pair.j)];
@@ -102,25 +114,24 @@ fn tables(f: &Grouped, h: &Histogram, kept: &[&Pair]) -> Vec<Wanted> {
                 })
             };
             let of: Vec<&Pair> = kept.iter().filter(is_of).copied().collect();
-            let named = f.parts.by.as_ref().map(|_| [a, b]);
-            out.extend(table(h, named, &of));
+            let named = match (&f.parts.by, batches) {
+                (None, _) => vec![],
+                (Some(_), true) => vec![a],
+                (Some(_), false) => vec![a, b],
+            };
+            out.extend(table(h, &named, &of));
         }
     }
     out
 }
 
 /// The lines of one histogram, after the groups that it is of.
-fn table(h: &Histogram, groups: Option<[u32; 2]>, pairs: &[&Pair]) -> Vec<Wanted> {
+fn table(h: &Histogram, groups: &[u32], pairs: &[&Pair]) -> Vec<Wanted> {
     let parts = histogram(h, pairs);
     let bins: Vec<usize> = h.axes.iter().map(|axis| axis.edges.len() - 1).collect();
     let mut out = vec![];
     for line in 0..bins.iter().product::<usize>() {
-        out.extend(
-            groups
-                .into_iter()
-                .flatten()
-                .map(|g| Wanted::exactly(f64::from(g))),
-        );
+        out.extend(groups.iter().map(|g| Wanted::exactly(f64::from(*g))));
         let (at, edges) = bin(h, line);
         out.extend(edges.into_iter().map(Wanted::exactly));
         out.extend(parts.iter().map(|(_, numbers)| numbers[at]));
@@ -145,6 +156,87 @@ fn bin(h: &Histogram, line: usize) -> (usize, Vec<f64>) {
     (at, edges)
 }
 
+/// The lines of batches that have results of their own, of folds that have one without batches too.
+fn apart(f: &Grouped, kept: &[&Pair]) -> Option<Vec<Wanted>> {
+    match &*f.inner {
+        Fold::Top(t) => Some(by_batch(f, kept, |pairs| {
+            let best = top(t, pairs);
+            best.chunks(3).map(|line| exactly(line.to_vec())).collect()
+        })),
+        Fold::Reduce(r) if r.axis == ReduceAxis::All => Some(by_batch(f, kept, |pairs| {
+            let all = result(f, [0, 0], pairs);
+            all.into_iter().map(|number| vec![number]).collect()
+        })),
+        Fold::Reduce(_)
+        | Fold::Histogram(_)
+        | Fold::Join(_)
+        | Fold::Nearest(_)
+        | Fold::Quantile(_)
+        | Fold::Listed(_)
+        | Fold::Dense(_)
+        | Fold::Extremes(_)
+        | Fold::Grouped(_) => None,
+    }
+}
+
+/// The lines of each batch, after its number.
+fn by_batch(
+    f: &Grouped,
+    kept: &[&Pair],
+    answer: impl Fn(&[&Pair]) -> Vec<Vec<Wanted>>,
+) -> Vec<Wanted> {
+    let Some(by) = &f.parts.by else { return vec![] };
+    let mut out = vec![];
+    for batch in 0..by.len() as u32 {
+        let own = kept.iter().copied();
+        let own: Vec<&Pair> = own.filter(|pair| code(by, 0, pair.i) == batch).collect();
+        for line in answer(&own) {
+            out.push(Wanted::exactly(f64::from(batch)));
+            out.extend(line);
+        }
+    }
+    out
+}
+
+/// The matrix of each batch that has a pair: its number, the rows and the value at each place.
+fn matrices(job: &Job, f: &Grouped, v: &Listed, kept: &[&Pair]) -> Vec<Wanted> {
+    let Some(by) = &f.parts.by else { return vec![] };
+    let mut values = HashMap::new();
+    for pair in kept {
+        values.insert([pair.i, pair.j], pair.roots[v.root][0]);
+        if job.space.is_triangular() {
+            values.insert([pair.j, pair.i], pair.roots[v.root][0]);
+        }
+    }
+    let condensed = v.places == ListedPlaces::Condensed;
+    let line = |batch: u32, [i, j]: [usize; 2]| {
+        let value = values.get(&[i, j]).copied().unwrap_or(f64::NAN);
+        [f64::from(batch), i as f64, j as f64, value].map(Wanted::exactly)
+    };
+    let mut out = vec![];
+    for batch in 0..by.len() as u32 {
+        let all = pairs_of(job, by, batch);
+        let there = |pair: &[usize; 2]| {
+            is_visited(job, pair[0], pair[1]) && f.parts.window.holds(pair[0], pair[1])
+        };
+        if all.iter().any(there) {
+            let own = all.iter().filter(|[i, j]| !condensed || i < j);
+            out.extend(own.flat_map(|pair| line(batch, *pair)));
+        }
+    }
+    out
+}
+
+/// All pairs of rows of a batch, in order.
+fn pairs_of(job: &Job, by: &RowKeys, batch: u32) -> Vec<[usize; 2]> {
+    let rows = |side: usize, count: usize| {
+        let own = move |row: &usize| code(by, side, *row) == batch;
+        (0..count).filter(own)
+    };
+    let with_all = |i: usize| rows(1, job.space.m).map(move |j| [i, j]);
+    rows(0, job.space.n).flat_map(with_all).collect()
+}
+
 /// Whether results are those of rows of y.
 fn is_by_column(f: &Grouped) -> bool {
     matches!(&*f.inner, Fold::Reduce(r) if r.axis == ReduceAxis::Column)
@@ -152,15 +244,15 @@ fn is_by_column(f: &Grouped) -> bool {
 
 /// Results of each row for each group of other rows.
 fn by_row(job: &Job, f: &Grouped, kept: &[&Pair]) -> Vec<Wanted> {
-    let groups = f.parts.by.as_ref().map_or(1, RowKeys::len);
+    let by = f.parts.by.as_ref().filter(|_| !f.parts.batches);
+    let groups = by.map_or(1, RowKeys::len);
     let side = usize::from(is_by_column(f));
     let count = [job.space.n, job.space.m][side];
     let mut rows: Vec<Vec<&Pair>> = vec![vec![]; count * groups];
     for pair in kept {
         let both = [pair.i, pair.j];
         let other = 1 - side;
-        let group = f.parts.by.as_ref();
-        let group = group.map_or(0, |by| code(by, other, both[other]));
+        let group = by.map_or(0, |by| code(by, other, both[other]));
         rows[both[side] * groups + group as usize].push(pair);
     }
     let each = rows.iter().enumerate();
@@ -185,7 +277,7 @@ fn result(f: &Grouped, [i, group]: [usize; 2], pairs: &[&Pair]) -> Vec<Wanted> {
             let found = nearest(n, vec![values(n.root)]);
             let line = |rank: usize| {
                 let mut line = vec![i, group, rank];
-                if f.parts.by.is_none() {
+                if f.parts.by.is_none() || f.parts.batches {
                     line.remove(1);
                 }
                 let index = line.into_iter().map(|v| Wanted::exactly(v as f64));

@@ -1,5 +1,6 @@
 //! The behavioural suite of `cases/`, and properties of formulas, folds and partials.
 
+mod batches;
 mod bits;
 mod bounds;
 mod cases;
