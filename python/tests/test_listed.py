@@ -49,7 +49,7 @@ def test_folds_take_the_listed_pairs_alone(rows: np.ndarray, listed: np.ndarray)
     np.testing.assert_allclose(question.sum(None).run(), values.sum(), rtol=1e-12)
     both = np.bincount(own, values, 200) + np.bincount(other[own != other], values[own != other], 200)
     np.testing.assert_allclose(question.domain("diagonal").sum().run(), both, rtol=1e-12)
-    near = question.join("value < 0.1", "value").run()
+    near = question.join("euclidean(x, y) < 0.1").run()
     assert len(near.i) == (values < 0.1).sum()
     row = int(own[0])
     mine = listed[own == row, 1]

@@ -54,6 +54,12 @@ fn values_of_a_list_lie_in_its_order() {
             "dist a.csv --columns x,y,z --pairs p.csv -o v.{suffix} --plot v-{suffix}.svg"
         ));
     }
+    folder.finish("dist a.csv --columns x,y,z --pairs p.csv -o w.csv --report w.html --json");
+    folder.finish(
+        "hist a.csv --columns x,y,z --batch frame --bins 5 -o h.npz --report h.html --plot h.svg",
+    );
+    let page = fs::read_to_string(folder.path("w.html")).unwrap();
+    assert!(page.contains("p.csv") && page.contains("</svg>"));
     // A list without pairs is a list.
     fs::write(folder.path("none.csv"), "i,j\n").unwrap();
     folder.finish("reduce a.csv --columns x,y,z --pairs none.csv --op count -o none.out.csv");

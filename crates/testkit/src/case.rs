@@ -196,26 +196,26 @@ fn case(mut table: Toml, prefix: &str, suffix: &str) -> Result<Case> {
     let rest: Rest = Value::Table(own)
         .try_into()
         .map_err(|e: toml::de::Error| Error::input(e.to_string()).at_place(name.clone()))?;
-    let named = |n: &str| {
-        Value::Table(
-            [("name".to_string(), Value::String(n.into()))]
-                .into_iter()
-                .collect(),
-        )
-    };
     table.entry("schema").or_insert(Value::Integer(1));
-    table.insert("x".into(), named("x"));
-    if rest.y.is_some() {
-        table.insert("y".into(), named("y"));
-    }
-    if rest.pairs.is_some() {
-        table.insert("pairs".into(), named("pairs"));
+    let inputs = [
+        ("x", true),
+        ("y", rest.y.is_some()),
+        ("pairs", rest.pairs.is_some()),
+    ];
+    for (input, _) in inputs.into_iter().filter(|(_, there)| *there) {
+        table.insert(input.into(), named(input));
     }
     Ok(Case {
         name,
         problem: table,
         rest,
     })
+}
+
+/// An input by its name.
+fn named(name: &str) -> Value {
+    let field = ("name".to_string(), Value::String(name.into()));
+    Value::Table([field].into_iter().collect())
 }
 
 /// One table for every combination of the values of `each`, with what distinguishes its name.

@@ -7,20 +7,14 @@ use super::{
 use std::collections::HashMap;
 use zipfold_core::Job;
 use zipfold_core::fold::{
-    Fold, Grouped, Histogram, Join, JoinKind, Listed, ListedPlaces, ReduceAxis,
+    Fold, Grouped, Histogram, Join, JoinKind, Listed, ListedPlaces, Nearest, ReduceAxis,
 };
 use zipfold_core::keys::{NONE, RowKeys};
 use zipfold_core::parts::Keep;
 
 /// The numbers of all lines of the answer, column after column in each line.
 pub(super) fn lines(job: &Job, f: &Grouped, pairs: &[&Pair]) -> Vec<Wanted> {
-    let often = f.parts.listed.as_ref().map(|listed| counts(&listed.pairs));
-    let kept: Vec<&Pair> = pairs
-        .iter()
-        .copied()
-        .filter(|pair| is_kept(f, pair))
-        .flat_map(|pair| std::iter::repeat_n(pair, times(&often, pair)))
-        .collect();
+    let kept = kept(f, pairs);
     if f.parts.batches
         && let Some(lines) = apart(f, &kept)
     {
@@ -36,6 +30,17 @@ pub(super) fn lines(job: &Job, f: &Grouped, pairs: &[&Pair]) -> Vec<Wanted> {
         Fold::Listed(v) => listed(f, v, &kept),
         Fold::Dense(_) | Fold::Extremes(_) | Fold::Grouped(_) => vec![],
     }
+}
+
+/// The pairs of the question, each as often as it counts.
+fn kept<'p>(f: &Grouped, pairs: &[&'p Pair]) -> Vec<&'p Pair> {
+    let often = f.parts.listed.as_ref().map(|listed| counts(&listed.pairs));
+    pairs
+        .iter()
+        .copied()
+        .filter(|pair| is_kept(f, pair))
+        .flat_map(|pair| std::iter::repeat_n(pair, times(&often, pair)))
+        .collect()
 }
 
 /// Lines of matches, or of rows with or without one.
@@ -107,12 +112,7 @@ fn tables(f: &Grouped, h: &Histogram, kept: &[&Pair]) -> Vec<Wanted> {
     for a in 0..groups {
         let paired = |b: &u32| if batches { a == *b } else { !half || a <= *b };
         for b in (0..groups).filter(paired) {
-            let is_of = |pair: &&&Pair| {
-                f.parts.by.as_ref().is_none_or(|by| {
-                    let [x, y] = [code(by, 0, pair.i), code(by, 1, pair.j)];
-                    [x, y] == [a, b] || half && [y, x] == [a, b]
-                })
-            };
+            let is_of = |pair: &&&Pair| is_of_groups(f, pair, [a, b]);
             let of: Vec<&Pair> = kept.iter().filter(is_of).copied().collect();
             let named = match (&f.parts.by, batches) {
                 (None, _) => vec![],
@@ -123,6 +123,14 @@ fn tables(f: &Grouped, h: &Histogram, kept: &[&Pair]) -> Vec<Wanted> {
         }
     }
     out
+}
+
+/// Whether a pair is one of these groups; in a triangular domain {a, b} is one pair.
+fn is_of_groups(f: &Grouped, pair: &Pair, [a, b]: [u32; 2]) -> bool {
+    f.parts.by.as_ref().is_none_or(|by| {
+        let [x, y] = [code(by, 0, pair.i), code(by, 1, pair.j)];
+        [x, y] == [a, b] || f.parts.half && [y, x] == [a, b]
+    })
 }
 
 /// The lines of one histogram, after the groups that it is of.
@@ -201,13 +209,7 @@ fn by_batch(
 /// The matrix of each batch that has a pair: its number, the rows and the value at each place.
 fn matrices(job: &Job, f: &Grouped, v: &Listed, kept: &[&Pair]) -> Vec<Wanted> {
     let Some(by) = &f.parts.by else { return vec![] };
-    let mut values = HashMap::new();
-    for pair in kept {
-        values.insert([pair.i, pair.j], pair.roots[v.root][0]);
-        if job.space.is_triangular() {
-            values.insert([pair.j, pair.i], pair.roots[v.root][0]);
-        }
-    }
+    let values = by_rows(job, v.root, kept);
     let condensed = v.places == ListedPlaces::Condensed;
     let line = |batch: u32, [i, j]: [usize; 2]| {
         let value = values.get(&[i, j]).copied().unwrap_or(f64::NAN);
@@ -225,6 +227,18 @@ fn matrices(job: &Job, f: &Grouped, v: &Listed, kept: &[&Pair]) -> Vec<Wanted> {
         }
     }
     out
+}
+
+/// The values of a root by pair, in a triangular domain both ways.
+fn by_rows(job: &Job, root: usize, kept: &[&Pair]) -> HashMap<[usize; 2], f64> {
+    let mut values = HashMap::new();
+    for pair in kept {
+        values.insert([pair.i, pair.j], pair.roots[root][0]);
+        if job.space.is_triangular() {
+            values.insert([pair.j, pair.i], pair.roots[root][0]);
+        }
+    }
+    values
 }
 
 /// All pairs of rows of a batch, in order.
@@ -274,17 +288,9 @@ fn result(f: &Grouped, [i, group]: [usize; 2], pairs: &[&Pair]) -> Vec<Wanted> {
         }
         Fold::Quantile(q) => exactly(quantiles(q, values(q.root))),
         Fold::Nearest(n) => {
-            let found = nearest(n, vec![values(n.root)]);
-            let line = |rank: usize| {
-                let mut line = vec![i, group, rank];
-                if f.parts.by.is_none() || f.parts.batches {
-                    line.remove(1);
-                }
-                let index = line.into_iter().map(|v| Wanted::exactly(v as f64));
-                let found = found.iter().map(move |(_, numbers)| numbers[rank]);
-                index.chain(found).collect::<Vec<_>>()
-            };
-            (0..n.k).flat_map(line).collect()
+            let apart = f.parts.by.is_some() && !f.parts.batches;
+            let index = [Some(i), apart.then_some(group)];
+            neighbours(n, index, values(n.root))
         }
         Fold::Histogram(_)
         | Fold::Join(_)
@@ -294,4 +300,16 @@ fn result(f: &Grouped, [i, group]: [usize; 2], pairs: &[&Pair]) -> Vec<Wanted> {
         | Fold::Listed(_)
         | Fold::Grouped(_) => vec![],
     }
+}
+
+/// The lines of the nearest of a row, after its number and perhaps that of a group.
+fn neighbours(n: &Nearest, index: [Option<usize>; 2], values: Vec<(f64, usize)>) -> Vec<Wanted> {
+    let found = nearest(n, vec![values]);
+    let line = |rank: usize| {
+        let line = index.into_iter().flatten().chain([rank]);
+        let line = line.map(|v| Wanted::exactly(v as f64));
+        let found = found.iter().map(move |(_, numbers)| numbers[rank]);
+        line.chain(found).collect::<Vec<_>>()
+    };
+    (0..n.k).flat_map(line).collect()
 }

@@ -11,15 +11,34 @@ use crate::fold::{
     Top,
 };
 use crate::pair::Side;
+use std::ops::Range;
 use std::sync::Arc;
 
 impl Grouped {
     /// The batch of each line, by its number.
     pub(super) fn batch<'a>(&self, groups: Vec<u64>) -> Column<'a> {
-        let name = self.parts.by.as_ref().map_or("batch", |by| &by.column);
         Column::new("batch", Role::Group(Side::X), groups)
-            .called(name.to_string())
+            .called(self.batch_name())
             .as_index()
+    }
+    /// The column that batches are named by.
+    fn batch_name(&self) -> String {
+        let by = self.parts.by.as_ref();
+        by.map_or_else(|| "batch".into(), |by| by.column.clone())
+    }
+    /// The batch and the rows of some lines of matrices, which begin at `starts`.
+    fn lines_of(&self, fold: &Listed, starts: &[usize], lines: &Range<usize>) -> Vec<[u32; 3]> {
+        let mut out = Vec::with_capacity(lines.len());
+        let mut at = starts.partition_point(|start| *start <= lines.start) - 1;
+        while out.len() < lines.len() {
+            let ([n, m], group) = (self.size(at as u32), self.parts.list[at].groups[0]);
+            let (x, y) = self.sides(at as u32);
+            let first = lines.start.max(starts[at]) - starts[at];
+            let pairs = fold.pairs(n, m).skip(first).take(lines.len() - out.len());
+            out.extend(pairs.map(|[i, j]| [group, x[i], y[j]]));
+            at += 1;
+        }
+        out
     }
     /// The names of batches.
     fn names(&self) -> Option<Arc<[String]>> {
@@ -84,22 +103,22 @@ impl Grouped {
                 state.put(&mut values, |place| first + place);
             }
         }
-        let (mut groups, mut rows) = (vec![], [vec![], vec![]]);
-        for at in 0..self.parts.list.len() {
-            let ([n, m], group) = (self.size(at as u32), self.parts.list[at].groups[0]);
-            let (x, y) = self.sides(at as u32);
-            for [i, j] in fold.pairs(n, m) {
-                groups.push(u64::from(group));
-                rows[0].push(u64::from(x[i]));
-                rows[1].push(u64::from(y[j]));
-            }
-        }
-        let [i, j] = rows;
+        // Only tables have the rows, and these are many.
+        let starts: Arc<[usize]> = starts.into();
+        let made = |name: &'static str, role: Role, part: usize| {
+            let starts = starts.clone();
+            let made = move |lines: &Range<usize>| -> Numbers<'a> {
+                let lines = self.lines_of(fold, &starts, lines);
+                let numbers = lines.iter().map(|line| u64::from(line[part]));
+                numbers.collect::<Vec<u64>>().into()
+            };
+            Column::made(name, role, made).as_index()
+        };
         let shape = vec![values.len()];
         let columns = vec![
-            self.batch(groups),
-            Column::new("i", Role::Row(Side::X), i).as_index(),
-            Column::new("j", Role::Row(Side::Y), j).as_index(),
+            made("batch", Role::Group(Side::X), 0).called(self.batch_name()),
+            made("i", Role::Row(Side::X), 1),
+            made("j", Role::Row(Side::Y), 2),
             Column::new("values", Role::Value, values).called("value"),
         ];
         Columns {
