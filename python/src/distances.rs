@@ -52,6 +52,7 @@ pub(crate) fn dense<'py>(
     let DenseForm(condensed, out, precision) = form;
     let precision = precision.as_deref();
     let data = Data {
+        pairs: None,
         x: table(x)?,
         y: y.map(table).transpose()?,
         weights: vec![None],
@@ -123,7 +124,9 @@ fn question(pair: PairSpec, two: bool, condensed: bool, precision: Option<&str>)
         cutoff: None,
         periodic_box: None,
         by: None,
+        batch: None,
         within: None,
+        pairs: None,
         folds: vec![if condensed {
             FoldSpec::Condensed {}
         } else {

@@ -38,6 +38,8 @@ pub(crate) fn result<'py>(
     if let Some(groups) = &answer.groups {
         out.set_item("groups", groups.to_vec())?;
     }
+    let batches = fold.grouped().is_some_and(|fold| fold.parts.batches);
+    out.set_item("batches", batches)?;
     out.set_item("shape", &answer.shape)?;
     let layout = match answer.layout {
         Layout::Matrix => "matrix",

@@ -27,8 +27,11 @@ pub(crate) type Named<'py> = (
     Option<Beside<'py>>,
     Vec<usize>,
 );
-/// Weights of a fold: of the rows of x and of y.
-pub(crate) type Weights<'py> = Vec<Option<(Bound<'py, PyAny>, Bound<'py, PyAny>)>>;
+/// Weights by fold: of the rows of x and of y; and the pairs that are listed.
+pub(crate) type Weights<'py> = (
+    Vec<Option<(Bound<'py, PyAny>, Bound<'py, PyAny>)>>,
+    Option<Bound<'py, PyAny>>,
+);
 
 fn named(given: &Named<'_>) -> PyResult<Table> {
     let (array, names, beside, texts) = given;
@@ -53,8 +56,10 @@ pub(crate) fn data(x: &Named<'_>, y: Option<&Named<'_>>, weights: &Weights<'_>) 
         Some((a, b)) => Ok(Some([table(a)?, table(b)?])),
         None => Ok(None),
     };
+    let (weights, pairs) = weights;
     let weights = weights.iter().map(pair).collect::<PyResult<_>>()?;
     Ok(Data {
+        pairs: pairs.as_ref().map(table).transpose()?,
         x: named(x)?,
         y: y.map(named).transpose()?,
         weights,

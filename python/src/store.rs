@@ -160,10 +160,10 @@ pub(crate) fn store_save(
         let mut options = given.options(shared, &tell, false)?;
         let store = Store::open(&store);
         let manifest = store.manifest(&options.budget)?;
-        destination::refuse(&path, &manifest.problem.folds, output)?;
+        destination::refuse(&path, &manifest.problem, output)?;
         let loaded = store.load(&options.budget)?;
         options.overrides = loaded.manifest.overrides()?.and(&options.overrides);
-        let target = destination::target(&path, &loaded.manifest.problem.folds, output);
+        let target = destination::target(&path, &loaded.manifest.problem, output);
         let (answer, missing) = store.merge(&loaded, (&target, incomplete), &options)?;
         let written = answer.save(&path, output)?;
         Ok((written, missing))

@@ -11,7 +11,7 @@ __version__: str
 
 _Given = tuple[int, int | None, dict[str, str] | None, tuple[int, int] | None, Callable[[int, int], object] | None, str]
 _Named = tuple[np.ndarray, list[str] | None, tuple[np.ndarray, list[str], list[str]] | None, list[int]]
-_Weights = list[tuple[np.ndarray, np.ndarray] | None]
+_Weights = tuple[list[tuple[np.ndarray, np.ndarray] | None], np.ndarray | None]
 _Column = tuple[str, npt.NDArray[Any], list[str] | None]
 _InMemory = tuple[np.ndarray, list[str], list[tuple[str, np.ndarray, list[str]]], list[str]]
 

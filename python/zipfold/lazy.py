@@ -264,7 +264,7 @@ class Outcome(Same):
 class Pairs:
     """A question about all pairs, under construction. Every method returns a new one; nothing runs before ``run``."""
 
-    def __init__(self, x: Any, y: Any = None, names: Any = None, attributes: Any = None) -> None:
+    def __init__(self, x: Any, y: Any = None, names: Any = None, attributes: Any = None, listed: Any = None) -> None:
         if isinstance(y, (int, float, np.number)) and np.ndim(y) == 0:
             raise InputError(f"Y: expected rows, got the number {y}\n  try: k={y}")
         self._x = named_rows(x, "X")
@@ -280,6 +280,11 @@ class Pairs:
         self._problem: dict[str, Any] = {"schema": 1, "x": {"name": "X"}, "folds": []}
         if self._y is not None:
             self._problem["y"] = {"name": "Y"}
+        #: The rows of the pairs that are visited, where these are listed.
+        self._listed: np.ndarray | None = None
+        if listed is not None:
+            self._listed = _row_pairs(listed)
+            self._problem["pairs"] = {"name": "pairs"}
         self._weights: tuple[tuple[np.ndarray, np.ndarray] | None, ...] = ()
         #: Whether the weights of a fold have columns, if only one, so that its result has them too.
         self._tall: tuple[bool, ...] = ()
@@ -291,6 +296,8 @@ class Pairs:
         x, y = (side and side._replace(values=rows(side.values, "attributes")) for side in self._beside)
         self._beside = (x, y)
         self._weights = tuple(w and (rows(w[0], "weights"), rows(w[1], "weights")) for w in self._weights)
+        if self._listed is not None:
+            self._listed = rows(self._listed, "pairs")
 
     def __getattr__(self, name: str) -> Any:
         raise no_attribute("Pairs", name, "method")
@@ -383,6 +390,25 @@ class Pairs:
         if not isinstance(column, str):
             raise ArrayTypeError(f"by: the name of an attribute is wanted, here is a {type(column).__name__}")
         return self._with(by=column)
+
+    def batch(self, column: str) -> Pairs:
+        """Asks the question of the rows of each label of an attribute alone, all in one run; of two inputs, of equal labels.
+
+        The answers follow one another in the order of labels (``outcome().groups``): ``histogram`` has counts of batches ×
+        bins, ``axis=None`` a number for each batch, ``matrix`` and ``condensed`` the values of one batch after another, and
+        results by row are those of all rows. The time follows the pairs within batches.
+
+        >>> import zipfold as zf
+        >>> frames = zf.pairs([[0.0], [1.0], [3.0], [5.0], [6.0]], attributes={"frame": [1, 1, 2, 2, 2]}).batch("frame")
+        >>> frames.histogram(3, (0, 3)).run().counts
+        array([[0, 1, 0],
+               [0, 1, 2]], dtype=uint64)
+        >>> frames.condensed().run()
+        array([1., 2., 3., 1.])
+        """
+        if not isinstance(column, str):
+            raise ArrayTypeError(f"batch: the name of an attribute is wanted, here is a {type(column).__name__}")
+        return self._with(batch=column)
 
     def within(self, condition: str) -> Pairs:
         """Only pairs of rows with the same key (``"same:COLUMN"``, ``"block:COLUMN"``) or with another one
@@ -571,11 +597,11 @@ class Pairs:
         precision = self._problem.get("precision") or settings().precision
         return _json(self._problem if precision is None else {**self._problem, "precision": precision})
 
-    def _arguments(self) -> tuple[Any, Any, list[Any]]:
+    def _arguments(self) -> tuple[Any, Any, tuple[list[Any], np.ndarray | None]]:
         if not self._problem["folds"]:
             raise RequestError("nothing to keep\n  try: .fold(zf.fold.matrix()), .nearest(k), .sum()")
         x, y = (_named(*side) for side in zip((self._x, self._y), self._beside, self._texts, strict=True))
-        return x, y, list(self._weights)
+        return x, y, (list(self._weights), self._listed)
 
     def __repr__(self) -> str:
         n, m = len(self._x[0]), len((self._y or self._x)[0])
@@ -617,6 +643,18 @@ def _weight_rows(weights: Any) -> np.ndarray:
     return array[:, None] if array.ndim == 1 else array
 
 
+def _row_pairs(pairs: Any) -> np.ndarray:
+    """Pairs of row numbers, as the engine takes tables."""
+    array = np.asarray(array_of(pairs, "pairs"))
+    if array.size == 0:
+        return np.empty((0, 2))
+    if array.ndim != 2 or array.shape[1] != 2:
+        raise InputError(f"pairs: expected an array of two columns, got the shape {array.shape}\n  try: np.column_stack([i, j])")
+    if array.dtype.kind not in "iu":
+        raise ArrayTypeError(f"pairs: expected row numbers, got {array.dtype}\n  try: pairs.astype(np.int64)")
+    return np.ascontiguousarray(array, np.float64)
+
+
 def _aligned(side: Any) -> Any:
     """Rows, with what stands beside them, that the engine takes."""
     return side and (rows(side[0], "rows"), *side[1:])
@@ -637,7 +675,7 @@ def _column_names(names: Any, array: np.ndarray, what: str) -> list[str]:
     return out
 
 
-def pairs(X: Any, Y: Any = None, *, names: Any = None, attributes: Any = None) -> Pairs:
+def pairs(X: Any, Y: Any = None, *, names: Any = None, attributes: Any = None, pairs: Any = None) -> Pairs:
     """All pairs of rows of ``X``, or of a row of ``X`` with a row of ``Y``.
 
     One input is said by leaving ``Y`` out: ``pairs(X, X)`` is ``pairs(X, X.copy())``, all rows with all rows. Arrays, tables of any Arrow library (their columns have names), nested lists. ``names`` are those of the columns, or
@@ -651,6 +689,9 @@ def pairs(X: Any, Y: Any = None, *, names: Any = None, attributes: Any = None) -
     attributes : dict of n numbers or labels by name, or with Y a tuple of two such dicts
         Masses, weights, labels: ``x.mass`` is that number of a row, while ``x`` and ``x - y`` are about its components
         alone. Labels of one name are numbered together, so that equal ones are equal numbers.
+    pairs : (m, 2) array of integers
+        Only these pairs: a row of ``X`` and a row of ``Y`` (or of ``X``), from 0, in any order. A pair counts as often as it
+        is listed, for its row of ``X``; with ``domain("diagonal")`` for both rows. ``matrix()`` gives the value of each.
 
     Returns
     -------
@@ -675,8 +716,14 @@ def pairs(X: Any, Y: Any = None, *, names: Any = None, attributes: Any = None) -
     array([3.33333333, 3.        , 1.33333333])
     >>> masses.join("x.kind == y.kind and sum(abs(x - y)) < 9").run().i
     array([1])
+
+    The lengths of bonds, and how many each row has:
+
+    >>> bonds = zf.pairs(X, pairs=[[0, 2], [2, 1]])
+    >>> bonds.matrix().run(), bonds.domain("diagonal").pair("1").sum().run()
+    (array([3., 2.]), array([1., 1., 2.]))
     """
-    return Pairs(X, Y, names, attributes)
+    return Pairs(X, Y, names, attributes, pairs)
 
 
 def merge(question: Pairs, parts: Sequence[bytes], **how: Any) -> Any:

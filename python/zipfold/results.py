@@ -171,6 +171,16 @@ class Histogram(Same):
     values: dict[str, dict[str, np.ndarray]] = dataclasses.field(default_factory=dict)
     #: The names of groups: ``counts[a, b]`` are the pairs of groups a and b.
     groups: list[str] | None = None
+    #: The names of batches: ``counts[b]`` are the pairs of batch b.
+    batches: list[str] | None = None
+
+    def of_batch(self, name: str) -> Histogram:
+        """The histogram of one batch, by its name. Pairs under and over are not told apart by batches."""
+        if self.batches is None:
+            raise RequestError("a histogram without batches\n  try: .batch('frame')")
+        if name not in self.batches:
+            raise RequestError(f"expected a batch among {', '.join(self.batches[:20])}, got '{name}'")
+        return self._part(self.batches.index(name))
 
     def between(self, a: str, b: str) -> Histogram:
         """The histogram of the pairs of two groups, by their names. Pairs under and over are not told apart by groups."""
@@ -179,14 +189,21 @@ class Histogram(Same):
         odd = [name for name in (a, b) if name not in self.groups]
         if odd:
             raise RequestError(f"expected a group among {', '.join(self.groups)}, got '{odd[0]}'")
-        at = self.groups.index(a), self.groups.index(b)
+        return self._part((self.groups.index(a), self.groups.index(b)))
 
+    def _part(self, at: Any) -> Histogram:
         def part(array: np.ndarray | None) -> np.ndarray | None:
             return None if array is None else array[at]
 
         values = {name: {key: array[at] for key, array in kept.items()} for name, kept in self.values.items()}
         return dataclasses.replace(
-            self, counts=self.counts[at], weights=part(self.weights), means=part(self.means), values=values, groups=None
+            self,
+            counts=self.counts[at],
+            weights=part(self.weights),
+            means=part(self.means),
+            values=values,
+            groups=None,
+            batches=None,
         )
 
     @property
@@ -204,6 +221,8 @@ class Histogram(Same):
     def _one_axis(self) -> np.ndarray:
         if self.groups is not None:
             raise RequestError("a histogram by groups\n  try: .between('a', 'b') first")
+        if self.batches is not None:
+            raise RequestError("a histogram of batches\n  try: .of_batch('a') first")
         if self.counts.ndim != 1:
             raise RequestError(f"a histogram of {self.counts.ndim} axes\n  try: sum over the others first")
         return np.asarray(self.edges)
@@ -417,6 +436,9 @@ def matrix_shape(kind: str, shape: tuple[int, int]) -> tuple[int, ...]:
 def of_fold(spec: dict[str, Any], raw: dict[str, Any], shape: tuple[int, int], tally: Tally, columns: bool) -> Any:
     """The result of one fold, from the arrays that the compiled half gave; ``columns`` says that its weights have columns."""
     kind = spec["kind"]
+    if kind in ("matrix", "condensed") and raw.get("layout") == "table":
+        # The values of listed pairs in their order, or of batches one after another.
+        return raw["values"]
     if kind in ("matrix", "condensed"):
         return raw["values"].reshape(matrix_shape(kind, shape))
     if kind == "reduce":
@@ -438,7 +460,7 @@ def _rows(spec: dict[str, Any], raw: dict[str, Any], columns: bool) -> Any:
     values = raw["values"].reshape(raw["shape"])
     if columns and values.ndim == 1:
         values = values[:, np.newaxis]
-    if spec.get("axis") == "all":
+    if spec.get("axis") == "all" and not raw.get("batches"):
         return values[0]
     return values
 
@@ -449,7 +471,9 @@ def _histogram(spec: dict[str, Any], raw: dict[str, Any], tally: Tally) -> Histo
     def part(name: str) -> np.ndarray | None:
         return raw[name].reshape(raw["shape"]) if name in raw else None
 
-    groups = raw.get("groups")
+    groups, batches = raw.get("groups"), None
+    if raw.get("batches"):
+        groups, batches = None, groups
     if groups is not None:
         raw = _by_groups(raw, len(groups))
     counts = raw["counts"].reshape(raw["shape"])
@@ -460,7 +484,7 @@ def _histogram(spec: dict[str, Any], raw: dict[str, Any], tally: Tally) -> Histo
     under, over = beyond.get("under", 0), beyond.get("over", 0) + beyond.get("outside", 0)
     one = edges[0] if len(edges) == 1 else edges
     closed = spec.get("closed", "last")
-    return Histogram(counts, one, under, over, closed, tally, part("weights"), part("means"), values, groups)
+    return Histogram(counts, one, under, over, closed, tally, part("weights"), part("means"), values, groups, batches)
 
 
 def _by_groups(raw: dict[str, Any], groups: int) -> dict[str, Any]:

@@ -228,12 +228,20 @@ pub(crate) struct PairArgs {
     /// A column of labels: the results of groups of rows are kept apart
     #[arg(long, value_name = "COLUMN")]
     pub by: Option<String>,
+    /// A column of labels: the question is asked of the rows of each label alone, in one run, and
+    /// the answers follow one another
+    #[arg(long, value_name = "COLUMN", conflicts_with = "by")]
+    pub batch: Option<String>,
     /// Only pairs of rows with the same key (same:COLUMN, block:COLUMN) or with another one
     /// (other:COLUMN); same and other alone are about the groups of --by. band:ROWS: with close
     /// numbers; window:COLUMN:WIDTH: with close values of a sorted column; earlier: j < i; joined
     /// by ' and '
     #[arg(long, value_name = "CONDITION")]
     pub within: Option<String>,
+    /// Only the pairs in the rows of this table: a row of x and one of y (of x, without y), from 0;
+    /// each as often as it is listed. `dist` gives the value of each, in their order
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub pairs: Option<String>,
     /// All (i, j), i ≠ j, where i < j alone is the default
     #[arg(long, hide_short_help = true)]
     pub ordered: bool,

@@ -354,6 +354,7 @@ fn asked(workload: &Workload) -> Result<(Pairs, Data)> {
     let question = task(workload, question)?;
     let masses = workload.masses.as_ref().map(table).transpose()?;
     let data = Data {
+        pairs: None,
         x,
         y,
         weights: vec![masses.map(|masses| [masses.clone(), masses])],

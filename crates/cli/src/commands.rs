@@ -267,7 +267,7 @@ fn options<'a>(
 pub(crate) fn target(args: &RunArgs, problem: &Problem, output: OutputOptions) -> Target {
     match &args.output {
         // A picture is drawn from values in memory.
-        Some(path) if args.plot.is_none() => destination::target(path, &problem.folds, output),
+        Some(path) if args.plot.is_none() => destination::target(path, problem, output),
         _ => Target::Memory,
     }
 }

@@ -71,10 +71,16 @@ fn refuse_unused(args: &Join) -> Result<()> {
             "--within-distance, or a condition",
         ),
         ("--by", pair.by.is_some(), "--on for equal keys"),
+        ("--batch", pair.batch.is_some(), "--on for equal keys"),
         (
             "--within",
             pair.within.is_some(),
             "--on for equal keys; a join by --where alone takes conditions",
+        ),
+        (
+            "--pairs",
+            pair.pairs.is_some(),
+            "a join by --where alone takes a list of pairs",
         ),
         ("--precision", pair.precision.is_some(), "leave it out"),
     ];

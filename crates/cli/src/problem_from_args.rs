@@ -108,7 +108,9 @@ fn problem(
         cutoff: args.cutoff,
         periodic_box: periodic_box.map(Vec::from),
         by: args.by.clone(),
+        batch: args.batch.clone(),
         within: args.within.clone(),
+        pairs: args.pairs.as_deref().map(Input::named),
         precision: match args.precision.as_deref() {
             Some("f32") => Some(Precision::F32),
             Some(_) => Some(Precision::F64),
@@ -362,7 +364,9 @@ pub(crate) fn join(args: &Join, budget: &Budget) -> Result<Problem> {
     let within = args.pair.within.as_deref().map(conditions::read);
     let within = within.transpose()?.unwrap_or_default();
     let earlier = within.contains(&Condition::Earlier);
-    let half = args.of_self && kind == JoinKind::Inner && !args.pair.ordered && !earlier;
+    let listed = args.pair.pairs.is_some();
+    let whole = args.pair.ordered || earlier || listed;
+    let half = args.of_self && kind == JoinKind::Inner && !whole;
     let domain = half.then_some(Domain::Triangle);
     problem(&args.pair, domain, fold, budget)
 }

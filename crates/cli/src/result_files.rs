@@ -4,7 +4,7 @@ use crate::args::RunArgs;
 use crate::lists;
 use std::path::Path;
 use zipfold::internals::core::opt::Opt;
-use zipfold::internals::destination::{is_picture, refuse_place, refuse_suffix};
+use zipfold::internals::destination::{self, is_picture, refuse_place, refuse_suffix};
 use zipfold::internals::picture::{drawn_to, refuse_png};
 use zipfold::io::OutputOptions;
 use zipfold::problem::FoldSpec;
@@ -30,7 +30,11 @@ pub(crate) fn refuse_early(path: &str, problem: &Problem, args: &RunArgs) -> Res
     if path == "-" {
         return refuse_binary(verb);
     }
-    refuse_name(path, lists::suffixes(verb))?;
+    let suffixes = match (problem.folds.first(), verb) {
+        (Some(fold), "dist") => destination::suffixes(problem, fold),
+        _ => lists::suffixes(verb),
+    };
+    refuse_name(path, suffixes)?;
     refuse_place(path, args.how_written())
 }
 

@@ -92,6 +92,7 @@ mod tests {
         let said = advice(
             &problem,
             &Data {
+                pairs: None,
                 x: table(x),
                 y: y.map(table),
                 weights: vec![],

@@ -17,11 +17,25 @@ pub struct Data {
     /// The rows called y, if they are others. `None` is not the same as a copy of x: only pairs of
     /// one table have halves.
     pub y: Option<Table>,
+    /// The pairs that are visited, where the question lists them: two columns, the row of x and
+    /// that of y, from 0.
+    pub pairs: Option<Table>,
     /// For every fold, the weights of the rows of x and of y; the same twice for one input.
     pub weights: Vec<Option<[Table; 2]>>,
 }
 
 impl Data {
+    /// Returns tables of a question with one fold, without weights or a list of pairs.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn of_tables(x: Table, y: Option<Table>) -> Data {
+        Data {
+            x,
+            y,
+            pairs: None,
+            weights: vec![None],
+        }
+    }
     /// Returns the rows of y, or those of x paired with itself.
     #[must_use]
     pub fn other(&self) -> &Table {
@@ -34,6 +48,7 @@ impl Data {
         let sides = [
             (Some(&problem.x), Some(&self.x)),
             (problem.y.as_ref(), self.y.as_ref()),
+            (problem.pairs.as_ref(), self.pairs.as_ref()),
         ];
         let inputs = sides
             .into_iter()
@@ -43,8 +58,9 @@ impl Data {
                 let mut hash = Hash::default();
                 hash.table(table?);
                 for (fold, weights) in problem.folds.iter().zip(&self.weights) {
+                    let weights = weights.as_ref().and_then(|weights| weights.get(side));
                     if let (FoldSpec::Histogram { .. }, Some(weights)) = (fold, weights) {
-                        hash.table(&weights[side]);
+                        hash.table(weights);
                     }
                 }
                 Some((input?, hash))

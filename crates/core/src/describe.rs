@@ -20,7 +20,7 @@
 use self::pair::named_pair;
 use crate::data::Data;
 use crate::error::{Error, Result};
-use crate::fold::{Fold, Grouped};
+use crate::fold::{Fold, Grouped, Listed};
 use crate::meaning::{Asked, meaning};
 use crate::opt::Opt;
 use crate::pair::lower::Lowered;
@@ -33,6 +33,7 @@ use crate::table::{Precision, Table};
 use std::sync::Arc;
 
 mod keys;
+mod listed;
 pub(crate) mod pair;
 mod parts;
 pub(crate) mod weights;
@@ -151,27 +152,24 @@ pub fn describe_until(problem: &Problem, data: Data, stop: Stop<'_>) -> Result<J
     })?;
     let folds = weighed(problem, &what.folds, &data)?;
     let (low, cutoff_root, symmetric) = (what.low.clone(), what.cutoff_root, what.symmetric);
-    let space = space(problem, &folds, &data, symmetric, what.weighed_symmetric)?;
     let precision = problem
         .precision
         .unwrap_or_else(|| natural_precision(&data));
-    // A fold of whole rows cannot take half of the pairs, so all folds visit all of them.
-    let rows = folds.iter().any(|fold| fold.traits().whole_rows);
-    // The domain allows half of the pairs; whether that is faster is decided by the problem alone.
-    let space = if half::pays(&low, precision, &folds) && !rows {
-        space
-    } else {
-        whole(space, problem, &folds)
+    let asked = Asking {
+        problem,
+        data: &data,
+        symmetric,
+        weighed: what.weighed_symmetric,
     };
-    if space.is_triangular() && rows {
-        return Err(half_of_rows());
-    }
     let ByGroups {
         space,
         window,
         parts,
         folds,
-    } = grouped(problem, &data, space, folds)?;
+    } = match lists(problem, &data)? {
+        true => asked.listed(folds)?,
+        false => asked.in_domain(folds, &low, precision)?,
+    };
     let (nan, holes) = (problem.nan, holes.any());
     Ok(Job {
         low,
@@ -190,6 +188,89 @@ pub fn describe_until(problem: &Problem, data: Data, stop: Stop<'_>) -> Result<J
     })
 }
 
+/// Whether the question lists its pairs.
+fn lists(problem: &Problem, data: &Data) -> Result<bool> {
+    match (&problem.pairs, &data.pairs) {
+        (None, None) => Ok(false),
+        (Some(_), Some(_)) => Ok(true),
+        (asked, _) => {
+            let what = match asked {
+                Some(_) => "expected the table of listed pairs, got none",
+                None => "expected no table of pairs, since the problem lists none, got one",
+            };
+            Err(Error::request(what).at_place(Opt::Pairs))
+        }
+    }
+}
+
+/// A question whose pairs are found.
+struct Asking<'a> {
+    problem: &'a Problem,
+    data: &'a Data,
+    symmetric: bool,
+    /// Whether the value would be symmetric if no weight were missing, for a message.
+    weighed: bool,
+}
+
+impl Asking<'_> {
+    /// The pairs of a domain.
+    fn in_domain(&self, folds: Vec<Fold>, low: &Lowered, precision: Precision) -> Result<ByGroups> {
+        let (problem, data) = (self.problem, self.data);
+        let folds = match problem.batch {
+            Some(_) => folds.into_iter().map(batched).collect(),
+            None => folds,
+        };
+        let space = space(problem, &folds, data, self.symmetric, self.weighed)?;
+        // A fold of whole rows cannot take half of the pairs, so all folds visit all of them.
+        let rows = folds.iter().any(|fold| fold.traits().whole_rows);
+        // The domain allows half of the pairs; whether that is faster is decided by the problem
+        // alone.
+        let space = if half::pays(low, precision, &folds) && !rows {
+            space
+        } else {
+            whole(space, problem, &folds)
+        };
+        if space.is_triangular() && rows {
+            return Err(half_of_rows());
+        }
+        grouped(problem, data, space, folds)
+    }
+    /// The pairs of a list, in parts.
+    fn listed(&self, folds: Vec<Fold>) -> Result<ByGroups> {
+        let (problem, data) = (self.problem, self.data);
+        let space = listed::space(problem, data)?;
+        let half = problem.domain == Some(Domain::Diagonal);
+        if half {
+            halvable(self.symmetric, self.weighed)?;
+        }
+        let folds: Vec<Fold> = folds.into_iter().map(listed::fold).collect::<Result<_>>()?;
+        let kept = keys::Conditions::read(problem, data)?;
+        if kept.is_earlier() && (!space.is_self() || half) {
+            earlier(space.clone(), problem)?;
+        }
+        let pairs = listed::read(problem, data)?;
+        let taken = listed::Taken::by(&folds, half)?;
+        let parts = Arc::new(kept.listed(pairs, taken, half)?);
+        let fold = |fold| Grouped::new(fold, parts.clone(), &space).map(Fold::Grouped);
+        let folds = folds.into_iter().map(fold).collect::<Result<_>>()?;
+        Ok(ByGroups {
+            space,
+            window: Window::default(),
+            parts: Some(parts),
+            folds,
+        })
+    }
+}
+
+/// The fold of batches that a matrix becomes: the values of each, one batch after another; others
+/// stay.
+fn batched(fold: Fold) -> Fold {
+    match fold.dense() {
+        Some(dense) => Fold::Listed(Listed::of_batches(*dense)),
+        None => fold,
+    }
+}
+
 /// What groups and conditions make of a question.
 struct ByGroups {
     space: Space,
@@ -201,7 +282,7 @@ struct ByGroups {
 /// Leaves out pairs by the places of their rows, and divides the others into parts, if the problem
 /// asks for groups or for pairs within conditions.
 fn grouped(problem: &Problem, data: &Data, space: Space, folds: Vec<Fold>) -> Result<ByGroups> {
-    if problem.by.is_none() && problem.within.is_none() {
+    if problem.by.is_none() && problem.within.is_none() && problem.batch.is_none() {
         return Ok(ByGroups {
             space,
             window: Window::default(),
@@ -448,8 +529,30 @@ fn prepare(
     Ok(out)
 }
 
-/// Returns the domain: as requested, or what the first fold suggests. `weighed` says whether the
-/// value would be symmetric if no weight were missing, for a message that names the cause.
+/// Refuses half of the pairs where they do not stand for all. `weighed` says whether the value would
+/// be symmetric if no weight were missing, for a message that names the cause.
+fn halvable(symmetric: bool, weighed: bool) -> Result<()> {
+    if symmetric {
+        return Ok(());
+    }
+    // The pair is symmetric but for rows without weight, which the two sides of a pair treat
+    // differently.
+    if weighed {
+        let e = Error::input(
+            "expected a weight for every row where half of the pairs stand for all, got NaN",
+        );
+        return Err(e.at_place("weights").remedy(format!(
+            "leave out these rows, or visit all pairs: {}",
+            Opt::Domain.to("ordered")
+        )));
+    }
+    let e = Error::request(
+        "the value changes when x and y change places, so half of the pairs do not stand for all",
+    );
+    Err(e.remedy(format!("visit all of them: {}", Opt::Domain.to("ordered"))))
+}
+
+/// Returns the domain: as requested, or what the first fold suggests.
 fn space(
     problem: &Problem,
     folds: &[Fold],
@@ -477,28 +580,11 @@ fn space(
     // Half of the pairs represents all of them only if the value is the same with the rows
     // exchanged.
     let half = matches!(domain, Domain::Triangle | Domain::Diagonal);
-    // The pair is symmetric but for rows without weight, which the two sides of a pair treat
-    // differently.
-    if half && !symmetric && weighed {
-        let e = Error::input(
-            "expected a weight for every row where half of the pairs stand for all, got NaN",
-        );
-        return Err(e.at_place("weights").remedy(format!(
-            "leave out these rows, or visit all pairs: {}",
-            Opt::Domain.to("ordered")
-        )));
-    }
-    if half && !symmetric {
-        let e = Error::request(
-            "the value changes when x and y change places, so half of the pairs do not stand for all",
-        );
-        return Err(e.remedy(format!("visit all of them: {}", Opt::Domain.to("ordered"))));
+    if half {
+        halvable(symmetric, weighed)?;
     }
     // SciPy's condensed order has a place for i < j only.
-    let condensed = folds
-        .iter()
-        .filter_map(Fold::dense)
-        .any(|dense| dense.condensed);
+    let condensed = folds.iter().any(Fold::is_condensed);
     if condensed && domain != Domain::Triangle {
         return Err(
             Error::request("the condensed order is for i < j of one input")

@@ -330,6 +330,7 @@ mod tests {
         describe(
             problem,
             Data {
+                pairs: None,
                 x,
                 y: None,
                 weights: vec![None],

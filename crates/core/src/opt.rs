@@ -56,6 +56,7 @@ opts! {
     Debye = "debye", "The wave numbers of a structure factor.";
     Density = "density", "The density of atoms.";
     Device = "device", "Where the run computes.";
+    Batch = "batch", "The column of batches, each of which is asked alone.";
     Devices = "zipfold::devices::list", "No option: the list of the devices there are, which every interface has.";
     Domain = "domain", "Which pairs are visited.";
     Edges = "edges", "The edges of a histogram.";
@@ -80,6 +81,7 @@ opts! {
     OrderTime = "order_seconds", "The time for the search of an order of variables.";
     Output = "output", "Where the answer goes.";
     Pair = "formula", "A pair by its formula.";
+    Pairs = "pairs", "The pairs that a question lists.";
     PairSource = "pair source", "A pair by its source in C.";
     Param = "params", "A value of a formula, or an option of a metric.";
     Partials = "partials", "The kinds of atoms that are told apart.";

@@ -14,7 +14,8 @@
 //!                                          s3             ◥      3 parts
 //! ```
 //!
-//! A window (`band`) keeps some columns of each row of a part.
+//! A window (`band`) keeps some columns of each row of a part. A list of pairs has parts with a band,
+//! too (`describe/listed.rs`).
 //!
 //! A part has its own blocks and tiles, and the rows of a part are in ascending order. So its answer
 //! is the one of the same question about these rows alone, with all its bits, and every strategy of
@@ -27,6 +28,7 @@ use crate::pair::Side;
 use crate::space::{Band, Domain, Space, Window};
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// The most parts of a question: each takes some microseconds and some hundred bytes.
 const MOST_PARTS: usize = 1 << 24;
@@ -51,20 +53,31 @@ pub struct Within {
 
 /// Some rows of one side: a range of the sorted rows, without another range inside it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct RowSet {
+pub(crate) struct RowSet {
     all: Range<usize>,
     without: Range<usize>,
+    /// Whether the rows stay in the order that they have, some of them several times.
+    as_listed: bool,
 }
 
 impl RowSet {
+    /// Rows in the order of a list.
+    pub(crate) fn listed(all: Range<usize>) -> RowSet {
+        RowSet {
+            as_listed: true,
+            ..all.into()
+        }
+    }
     fn len(&self) -> usize {
         self.all.len() - self.without.len()
     }
-    /// Lists the rows in ascending order.
-    fn list(&self, order: &[u32]) -> Vec<u32> {
+    /// Lists the rows, in ascending order unless they are of a list.
+    pub(crate) fn list(&self, order: &[u32]) -> Vec<u32> {
         let mut rows = order[self.all.start..self.without.start].to_vec();
         rows.extend_from_slice(&order[self.without.end..self.all.end]);
-        rows.sort_unstable();
+        if !self.as_listed {
+            rows.sort_unstable();
+        }
         rows
     }
 }
@@ -79,15 +92,19 @@ impl RowSet {
 impl From<Range<usize>> for RowSet {
     fn from(all: Range<usize>) -> RowSet {
         let without = all.end..all.end;
-        RowSet { all, without }
+        RowSet {
+            all,
+            without,
+            as_listed: false,
+        }
     }
 }
 
 /// A part: rows of x with one group and one key, against rows of y with one group.
 #[derive(Clone, Debug)]
 pub struct Part {
-    rows: RowSet,
-    cols: RowSet,
+    pub(crate) rows: RowSet,
+    pub(crate) cols: RowSet,
     /// Which of their pairs: [`Domain::Cross`], or the domain of the question if both sides have
     /// the same rows.
     pub domain: Domain,
@@ -110,6 +127,38 @@ impl Part {
     }
 }
 
+/// Pairs (i, j) by the numbers of their rows, in the order given.
+pub type RowPairs = Arc<[[u32; 2]]>;
+
+/// The pairs that a question lists, and where its parts have them.
+#[derive(Clone, Debug)]
+pub struct PairList {
+    /// The pairs in the order given; where a pair counts for both of its rows, both ways.
+    pub pairs: RowPairs,
+    /// The places in `pairs` of those of all parts, one part after another.
+    places: Vec<u32>,
+    /// The side whose rows have results.
+    along: Side,
+}
+
+impl PairList {
+    pub(crate) fn new(pairs: RowPairs, places: Vec<u32>, along: Side) -> PairList {
+        PairList {
+            pairs,
+            places,
+            along,
+        }
+    }
+    /// Returns the places in the list of the pairs of `part`, in its order of pairs.
+    pub(crate) fn places(&self, part: &Part) -> &[u32] {
+        let entries = match self.along {
+            Side::X => &part.cols,
+            Side::Y => &part.rows,
+        };
+        &self.places[entries.all.clone()]
+    }
+}
+
 /// The parts of a question.
 #[derive(Clone, Debug)]
 pub struct KeyParts {
@@ -119,6 +168,10 @@ pub struct KeyParts {
     pub within: Option<Within>,
     /// Which pairs are kept by the places of their rows.
     pub window: Window,
+    /// Whether each group is a question of its own, with an answer of its own.
+    pub batches: bool,
+    /// The pairs, where the question lists them.
+    pub listed: Option<PairList>,
     /// The parts, in the order in which they are computed and merged.
     pub list: Vec<Part>,
     /// The rows of x and of y, sorted by group and key.
@@ -157,19 +210,55 @@ impl KeyParts {
                 list.extend(windowed(made, &window, [&x.order, &y.order]));
             }
         }
-        let mut starts = vec![0];
-        for part in &list {
-            starts.push(starts[starts.len() - 1] + part.rows.len());
-        }
-        Ok(KeyParts {
+        let parts = KeyParts {
             by,
             within,
             window,
+            batches: false,
+            listed: None,
             list,
             orders: [x.order, y.order],
-            starts,
+            starts: vec![],
             half: space.is_triangular(),
-        })
+        };
+        parts.counted()
+    }
+    /// Returns the parts `list` of a question that lists its pairs, whose rows are in `orders`.
+    ///
+    /// # Errors
+    /// `Request` for too many parts.
+    pub(crate) fn of_list(
+        (by, within, window): (Option<RowKeys>, Option<Within>, Window),
+        listed: PairList,
+        (list, orders): (Vec<Part>, [Vec<u32>; 2]),
+        half: bool,
+    ) -> Result<KeyParts> {
+        let parts = KeyParts {
+            by,
+            within,
+            window,
+            batches: false,
+            listed: Some(listed),
+            list,
+            orders,
+            starts: vec![],
+            half,
+        };
+        parts.counted()
+    }
+    /// Returns the parts with where their rows begin.
+    fn counted(mut self) -> Result<KeyParts> {
+        few(&self.list)?;
+        self.starts = vec![0];
+        for part in &self.list {
+            self.starts
+                .push(self.starts[self.starts.len() - 1] + part.rows.len());
+        }
+        Ok(self)
+    }
+    /// Returns the parts of batches: each group is a question of its own.
+    pub(crate) fn with_batches(self, batches: bool) -> KeyParts {
+        KeyParts { batches, ..self }
     }
     /// Returns the number of groups, 1 if none were requested.
     pub fn groups(&self) -> usize {
@@ -177,7 +266,7 @@ impl KeyParts {
     }
     /// Returns whether pairs of rows with groups are left out.
     pub fn leaves_out(&self) -> bool {
-        self.within.is_some() || !self.window.is_open()
+        self.within.is_some() || !self.window.is_open() || self.listed.is_some()
     }
     /// Returns the rows of a side that are in a part, by group and key: rows without a group or a key
     /// are in none.
@@ -222,10 +311,11 @@ impl KeyParts {
     }
     /// Returns the rows of both sides with room between those of different parts, so that the ones of
     /// each part begin at a multiple of `step`. `is_self` says that both sides are one table, whose
-    /// rows get one place. `None` where the rows of a part are not one range of sorted rows, or a
-    /// window leaves some of their pairs out.
+    /// rows get one place. `None` for different keys, lists of pairs and windows.
     pub fn spread(&self, step: usize, is_self: bool) -> Option<Spread> {
-        if !self.window.is_open() {
+        // Different keys: the rows of y may lie before those of x, where a half has no pairs.
+        let other = self.within.as_ref().is_some_and(|w| w.keep == Keep::Other);
+        if other || self.listed.is_some() || !self.window.is_open() {
             return None;
         }
         let sides = |part: &Part| [part.rows.range(), part.cols.range()];
@@ -417,6 +507,18 @@ fn by_group(codes: &[u32], groups: usize) -> Vec<u32> {
     order
 }
 
+/// Refuses more parts than there may be.
+fn few(list: &[Part]) -> Result<()> {
+    if list.len() <= MOST_PARTS {
+        return Ok(());
+    }
+    let e = Error::request(format!("more than {MOST_PARTS} pairs of groups"));
+    Err(e
+        .at_place(Opt::By)
+        .limit(format!("{MOST_PARTS} pairs of groups that have rows"))
+        .remedy("merge small groups"))
+}
+
 /// Appends the parts of the rows `cell` of x.
 fn others(
     cell: &Cell,
@@ -445,14 +547,7 @@ fn others(
         if part.space(None).size()? > 0 {
             list.push(part);
         }
-        if list.len() > MOST_PARTS {
-            let e = Error::request(format!("more than {MOST_PARTS} pairs of groups"));
-            return Err(e
-                .at_place(Opt::By)
-                .limit(format!("{MOST_PARTS} pairs of groups that have rows"))
-                .remedy("merge small groups"));
-        }
-        Ok(())
+        few(list)
     };
     match keep {
         None => {
@@ -483,8 +578,8 @@ fn others(
                     true => y.rows_of(&(above..run.end)).into(),
                     false if below == above => y.rows_of(run).into(),
                     false => RowSet {
-                        all: y.rows_of(run),
                         without: y.rows_of(&(below..above)),
+                        ..y.rows_of(run).into()
                     },
                 };
                 add(group, cols, false)?;

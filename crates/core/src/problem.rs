@@ -66,12 +66,24 @@ pub struct Problem {
     /// A column of labels, or of numbers: what is kept is kept apart by the groups of the rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
+    /// A column of labels, or of numbers: the question is asked of the rows of each key alone, and
+    /// the answers follow one another in the order of keys. Of two tables, of equal keys.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub batch: Option<String>,
     /// Visit only pairs of rows whose keys are equal (`same:COLUMN`, `block:COLUMN`) or differ
     /// (`other:COLUMN`); `same` and `other` are about the groups. `band:ROWS` keeps |i − j| up to a
     /// number of rows, `window:COLUMN:WIDTH` differences of a sorted column up to a width, and
     /// `earlier` the pairs with j < i. Several conditions are joined by ` and `.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within: Option<String>,
+    /// Visit these pairs alone: a table of two columns, the row of x and that of y, from 0. A pair
+    /// counts as often as it is listed.
+    #[serde(
+        default,
+        deserialize_with = "crate::text_or::option",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub pairs: Option<Input>,
     /// What is kept.
     pub folds: Vec<FoldSpec>,
     /// f32 or f64; by default that of the inputs.
@@ -133,7 +145,9 @@ impl Problem {
             cutoff: None,
             periodic_box: None,
             by: None,
+            batch: None,
             within: None,
+            pairs: None,
             folds,
             precision: None,
             nan: NanPolicy::default(),
@@ -154,9 +168,13 @@ impl Problem {
     #[doc(hidden)]
     pub fn key_columns(&self) -> Vec<String> {
         let within = self.within.as_deref().map(conditions::columns);
-        let mut all: Vec<String> = self.by.iter().cloned().collect();
-        let others = within.into_iter().flatten();
-        all.extend(others.filter(|name| self.by.as_deref() != Some(name)));
+        let named = [&self.by, &self.batch].into_iter().flatten().cloned();
+        let mut all: Vec<String> = vec![];
+        for name in named.chain(within.into_iter().flatten()) {
+            if !all.contains(&name) {
+                all.push(name);
+            }
+        }
         all
     }
     /// The columns that its formulas and keys read by name, and the texts that these are compared with.

@@ -510,12 +510,14 @@ impl Table {
         fn copy<'t, T: Copy + 't>(
             items: &[&'t [T]],
             cols: usize,
-            rows: impl Iterator<Item = (u32, u32)>,
+            rows: impl Iterator<Item = (u32, u32)> + Clone,
         ) -> Vec<T> {
             let row = |(table, row): (u32, u32)| {
                 &items[table as usize][row as usize * cols..(row as usize + 1) * cols]
             };
-            rows.flat_map(row).copied().collect()
+            let mut out = Vec::with_capacity(rows.clone().count() * cols);
+            rows.for_each(|place| out.extend_from_slice(row(place)));
+            out
         }
         let [first, others @ ..] = tables else {
             return Err(Error::internal("no table that rows are taken from"));

@@ -255,7 +255,11 @@ impl<'j> Points<'j> {
             }
             Fold::Join(f) => JoinState::within_mut(state).map(|s| launch.matched(f, s)),
             Fold::Extremes(f) => ExtremesState::within_mut(state).map(|s| launch.ends(f, s)),
-            Fold::Dense(_) | Fold::Top(_) | Fold::Quantile(_) | Fold::Grouped(_) => None,
+            Fold::Dense(_)
+            | Fold::Top(_)
+            | Fold::Quantile(_)
+            | Fold::Listed(_)
+            | Fold::Grouped(_) => None,
         };
         done.unwrap_or_else(|| Err(Error::internal("a fold with the state of another")))
     }
@@ -307,6 +311,7 @@ impl<'f> Numbers<'f> {
             | Fold::Extremes(_)
             | Fold::Top(_)
             | Fold::Quantile(_)
+            | Fold::Listed(_)
             | Fold::Grouped(_) => Numbers::default(),
         }
     }
@@ -335,6 +340,7 @@ fn span(fold: &Fold, tiled: bool, units: usize, groups: usize, others: usize) ->
         | Fold::Extremes(_)
         | Fold::Top(_)
         | Fold::Quantile(_)
+        | Fold::Listed(_)
         | Fold::Grouped(_) => (units * 16).div_ceil(groups).max(1),
     };
     let least = match fold {
@@ -346,6 +352,7 @@ fn span(fold: &Fold, tiled: bool, units: usize, groups: usize, others: usize) ->
         | Fold::Extremes(_)
         | Fold::Top(_)
         | Fold::Quantile(_)
+        | Fold::Listed(_)
         | Fold::Grouped(_) => 8,
     };
     // A block's private counters must not overflow: at most 2^20 others.

@@ -53,7 +53,16 @@ fn job(text: &str, x: Table) -> Job {
     let problem = problem(text);
     let weights = vec![None; problem.folds.len()];
     let y = None;
-    describe(&problem, Data { x, y, weights }).unwrap()
+    describe(
+        &problem,
+        Data {
+            pairs: None,
+            x,
+            y,
+            weights,
+        },
+    )
+    .unwrap()
 }
 
 /// Whether single precision decides most pairs of `job`.
@@ -371,6 +380,7 @@ fn grids_are_those_of_the_oracle() {
                 let items = (0..260).map(|_| random.unit() - 0.25).collect();
                 let own = Table::f64(260, 1, items).unwrap();
                 let data = Data {
+                    pairs: None,
                     x: rows(kind, (10.0, 3), 260),
                     y: None,
                     weights: vec![(!weights.is_empty()).then(|| [own.clone(), own])],

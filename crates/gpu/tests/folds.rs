@@ -43,6 +43,7 @@ fn described(problem: &Problem, x: &Table, name: &str) -> Job {
     let items = (0..x.rows()).map(|_| weight(name, &mut random)).collect();
     let weights = Table::f64(x.rows(), 1, items).unwrap();
     let data = Data {
+        pairs: None,
         x: x.clone(),
         y: None,
         weights: vec![Some([weights.clone(), weights]); problem.folds.len()],

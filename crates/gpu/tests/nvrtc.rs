@@ -159,6 +159,7 @@ fn kernels_of_sums_boxes_and_cut_offs_compile_and_spill_nothing() {
             let weights = table(1, |v| (v % 7) as f32 / 3.0);
             let weights = folds.contains("\"w\"").then(|| [weights.clone(), weights]);
             let data = Data {
+                pairs: None,
                 x: table(3, |v| (v * 37 % 101) as f32),
                 y: None,
                 weights: vec![weights; problem.folds.len()],
@@ -273,6 +274,7 @@ fn kernels(pairs: std::ops::Range<usize>) -> Vec<(String, usize, String)> {
                 let job = describe(
                     &problem,
                     Data {
+                        pairs: None,
                         x: x.clone(),
                         y: None,
                         weights: vec![],

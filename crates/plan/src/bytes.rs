@@ -168,6 +168,7 @@ pub(crate) fn counters(job: &Job, groups: usize) -> usize {
         | Fold::Extremes(_)
         | Fold::Quantile(_)
         | Fold::Top(_)
+        | Fold::Listed(_)
         | Fold::Grouped(_) => 0,
     };
     let slots: usize = inner.map(slots).sum();

@@ -597,6 +597,7 @@ mod tests {
         let mut job = describe(
             &problem,
             Data {
+                pairs: None,
                 x,
                 y: None,
                 weights: vec![None],

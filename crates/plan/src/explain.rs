@@ -235,7 +235,12 @@ fn pairs(job: &Job, plan: &Plan) -> String {
     let rows = |n: usize| figures::grouped(n as u64);
     let (n, m) = (job.space.n, job.space.m);
     // The domain in words of rows, not of pairs.
+    let listed = job.parts.as_ref().is_some_and(|p| p.listed.is_some());
     let which = match job.space.domain {
+        Domain::Cross if listed => {
+            format!("listed, {} rows of x and {} of y", rows(n), rows(m))
+        }
+        _ if listed => format!("listed, {} rows", rows(n)),
         Domain::Cross => format!("{} rows of x with {} rows of y", rows(n), rows(m)),
         Domain::Triangle => format!("i < j of {} rows", rows(n)),
         Domain::Diagonal => format!("i ≤ j of {} rows, which stand for (j, i) too", rows(n)),

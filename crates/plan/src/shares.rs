@@ -98,7 +98,11 @@ fn is_loose(fold: &Fold) -> bool {
         Fold::Histogram(_) | Fold::Extremes(_) | Fold::Top(_) => true,
         Fold::Join(join) => join.is_inner(),
         Fold::Grouped(grouped) => is_loose(&grouped.inner),
-        Fold::Reduce(_) | Fold::Nearest(_) | Fold::Dense(_) | Fold::Quantile(_) => false,
+        Fold::Reduce(_)
+        | Fold::Nearest(_)
+        | Fold::Dense(_)
+        | Fold::Quantile(_)
+        | Fold::Listed(_) => false,
     }
 }
 
@@ -113,6 +117,7 @@ fn credits_both(fold: &Fold, half: bool) -> bool {
         | Fold::Top(_)
         | Fold::Dense(_)
         | Fold::Quantile(_)
+        | Fold::Listed(_)
         | Fold::Grouped(_) => false,
     }
 }

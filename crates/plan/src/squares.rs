@@ -152,6 +152,7 @@ pub fn serve(job: &Job) -> bool {
         | Fold::Reduce(_)
         | Fold::Dense(_)
         | Fold::Quantile(_)
+        | Fold::Listed(_)
         | Fold::Grouped(_) => false,
     };
     // Rows along the curve are in no band.

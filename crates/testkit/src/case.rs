@@ -1,7 +1,7 @@
 //! Cases as data: TOML files of `[[case]]` tables.
 //!
 //! A case holds the fields of a problem (`pair`, `domain`, `cutoff`, `box`, `folds`, `precision`,
-//! `nan`), its inputs `x`, `y` and `weights`, and either expected values (`expect`, a list by fold;
+//! `nan`), its inputs `x`, `y`, `pairs` and `weights`, and either expected values (`expect`, a list by fold;
 //! without it the oracle alone decides) or `error`. `each = { op = ["sum", "max"] }` makes one case
 //! of every value: texts `"$op"` are replaced by it.
 
@@ -31,6 +31,7 @@ pub struct Case {
 pub struct Rest {
     x: Rows,
     y: Option<Rows>,
+    pairs: Option<Rows>,
     #[serde(default)]
     weights: Vec<Rows>,
     /// By fold: matrix values, counts by bin (under and over included), indices, flat pairs,
@@ -65,9 +66,10 @@ pub struct WantedError {
     pub contains: Vec<String>,
 }
 
-const OWN: [&str; 9] = [
+const OWN: [&str; 10] = [
     "x",
     "y",
+    "pairs",
     "weights",
     "expect",
     "means",
@@ -111,6 +113,7 @@ impl Case {
             .map(|f| if takes(f) { pair.clone() } else { None })
             .collect();
         Ok(Data {
+            pairs: self.rest.pairs.as_ref().map(Rows::table).transpose()?,
             x: self.rest.x.table()?,
             y: self.rest.y.as_ref().map(Rows::table).transpose()?,
             weights,
@@ -193,23 +196,26 @@ fn case(mut table: Toml, prefix: &str, suffix: &str) -> Result<Case> {
     let rest: Rest = Value::Table(own)
         .try_into()
         .map_err(|e: toml::de::Error| Error::input(e.to_string()).at_place(name.clone()))?;
-    let named = |n: &str| {
-        Value::Table(
-            [("name".to_string(), Value::String(n.into()))]
-                .into_iter()
-                .collect(),
-        )
-    };
     table.entry("schema").or_insert(Value::Integer(1));
-    table.insert("x".into(), named("x"));
-    if rest.y.is_some() {
-        table.insert("y".into(), named("y"));
+    let inputs = [
+        ("x", true),
+        ("y", rest.y.is_some()),
+        ("pairs", rest.pairs.is_some()),
+    ];
+    for (input, _) in inputs.into_iter().filter(|(_, there)| *there) {
+        table.insert(input.into(), named(input));
     }
     Ok(Case {
         name,
         problem: table,
         rest,
     })
+}
+
+/// An input by its name.
+fn named(name: &str) -> Value {
+    let field = ("name".to_string(), Value::String(name.into()));
+    Value::Table([field].into_iter().collect())
 }
 
 /// One table for every combination of the values of `each`, with what distinguishes its name.

@@ -21,6 +21,7 @@ pub fn of_state(fold: &Fold, state: &State) -> Numbers {
         | Fold::Extremes(_)
         | Fold::Top(_)
         | Fold::Quantile(_)
+        | Fold::Listed(_)
         | Fold::Grouped(_) => lines(fold, state),
     }
 }

@@ -241,6 +241,7 @@ impl Question {
             made.iter_mut().flatten().for_each(|[a, b]| *b = a.clone());
         }
         Data {
+            pairs: None,
             x,
             y,
             weights: made,

@@ -141,6 +141,7 @@ fn answer(job: &Job, fold: &Fold, all: &[(Pair, bool)]) -> Vec<(&'static str, Ve
         Fold::Extremes(f) => vec![("values", exactly(extremes(f, &pairs)))],
         Fold::Top(f) => vec![("values", exactly(top(f, &pairs)))],
         Fold::Grouped(f) => vec![("values", grouped::lines(job, f, &pairs))],
+        Fold::Listed(_) => vec![],
         Fold::Quantile(f) => {
             let values = by_row(job, f.root, &pairs)
                 .into_iter()

@@ -74,6 +74,7 @@ fn microseconds(mut work: impl FnMut() -> Result<()>) -> Result<f64> {
 
 fn main() -> Result<()> {
     let data = Data {
+        pairs: None,
         x: table(1)?,
         y: Some(table(2)?),
         weights: vec![None],

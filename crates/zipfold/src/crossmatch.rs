@@ -325,6 +325,7 @@ impl CrossMatch {
             return Err(e.remedy("as many columns of x as of y"));
         }
         let positions = Data {
+            pairs: None,
             x,
             y: Some(y),
             weights: vec![None],
@@ -444,6 +445,7 @@ impl CrossMatch {
             ..wanted.clone()
         };
         let back = Data {
+            pairs: None,
             x: data.other().clone(),
             y: Some(data.x.clone()),
             weights: vec![None],

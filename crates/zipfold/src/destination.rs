@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use zipfold_core::Message;
 use zipfold_core::fold::JoinKind;
 use zipfold_core::opt::Opt;
-use zipfold_core::problem::FoldSpec;
+use zipfold_core::problem::{FoldSpec, Problem};
 use zipfold_core::{Error, Result};
 use zipfold_io::{OutputOptions, Presence};
 
@@ -20,9 +20,13 @@ pub const LISTS: &[&str] = &["npz", "csv", "tsv", "parquet"];
 /// Suffixes that hold pairs.
 pub const PAIRS: &[&str] = &["csv", "tsv", "npz", "csr.npz", "parquet"];
 
-/// Returns the suffixes of files that hold the result of `fold`.
-pub fn suffixes(fold: &FoldSpec) -> &'static [&'static str] {
+/// Suffixes that hold the values of listed pairs, or of batches.
+pub const VALUES: &[&str] = &["csv", "tsv", "npy", "npz", "parquet"];
+
+/// Returns the suffixes of files that hold the result of `fold` of `problem`.
+pub fn suffixes(problem: &Problem, fold: &FoldSpec) -> &'static [&'static str] {
     match fold {
+        FoldSpec::Matrix {} | FoldSpec::Condensed {} if is_in_parts(problem) => VALUES,
         FoldSpec::Matrix {}
         | FoldSpec::Condensed {}
         | FoldSpec::Reduce { .. }
@@ -32,11 +36,20 @@ pub fn suffixes(fold: &FoldSpec) -> &'static [&'static str] {
     }
 }
 
-/// Returns where the result of `folds` goes that is written to `path` afterwards: into the file
+/// Whether a matrix is a table of values: of listed pairs, or of batches.
+fn is_in_parts(problem: &Problem) -> bool {
+    problem.pairs.is_some() || problem.batch.is_some()
+}
+
+/// Returns where the result of `problem` goes that is written to `path` afterwards: into the file
 /// itself where it is one matrix and an `.npy` file, so that it need not fit in memory. Matches of a
 /// join that do not fit go to runs next to the file, which is written from them.
-pub fn target(path: &str, folds: &[FoldSpec], options: OutputOptions) -> Target {
-    let is_dense = matches!(folds, [FoldSpec::Matrix {} | FoldSpec::Condensed {}]);
+pub fn target(path: &str, problem: &Problem, options: OutputOptions) -> Target {
+    let is_dense = !is_in_parts(problem)
+        && matches!(
+            problem.folds[..],
+            [FoldSpec::Matrix {} | FoldSpec::Condensed {}]
+        );
     // A pipe or a device takes the matrix in one go, from the beginning to the end.
     if is_dense && path.ends_with(".npy") && !is_special(path) {
         return Target::Npy(path.to_string(), options);
@@ -50,7 +63,7 @@ pub fn target(path: &str, folds: &[FoldSpec], options: OutputOptions) -> Target 
             }
         )
     };
-    match folds.iter().any(has_matches) && !is_picture(path) && !is_page(path) {
+    match problem.folds.iter().any(has_matches) && !is_picture(path) && !is_page(path) {
         true => Target::Runs(runs_beside(path)),
         false => Target::Memory,
     }
@@ -78,12 +91,12 @@ pub fn save_to(
     paths: &[String],
     options: OutputOptions,
 ) -> Result<(Vec<String>, Vec<Message>)> {
-    let folds = &query.problem.folds;
+    let problem = &query.problem;
     paths
         .iter()
-        .try_for_each(|path| refuse(path, folds, options))?;
+        .try_for_each(|path| refuse(path, problem, options))?;
     let target = match paths {
-        [path] => target(path, folds, options),
+        [path] => target(path, problem, options),
         _ => Target::Memory,
     };
     let answer = query.run_to(&target)?;
@@ -99,18 +112,17 @@ pub fn is_special(path: &str) -> bool {
     Presence::behind(Path::new(path)) == Presence::Special
 }
 
-/// Refuses, before any work, a file that could not hold the results of `folds`: a picture for
+/// Refuses, before any work, a file that could not hold the results of `problem`: a picture for
 /// `.svg`, a page for `.html`, columns for other suffixes.
 ///
 /// # Errors
 /// `Request` for a suffix that names no format of a result, and those of [`refuse_place`].
-pub fn refuse(path: &str, folds: &[FoldSpec], options: OutputOptions) -> Result<()> {
+pub fn refuse(path: &str, problem: &Problem, options: OutputOptions) -> Result<()> {
     if is_picture(path) {
         refuse_png(path)?;
     } else if !is_page(path) {
-        folds
-            .iter()
-            .try_for_each(|fold| refuse_suffix(path, suffixes(fold)))?;
+        let mut folds = problem.folds.iter();
+        folds.try_for_each(|fold| refuse_suffix(path, suffixes(problem, fold)))?;
     }
     refuse_place(path, options)
 }

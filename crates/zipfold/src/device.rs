@@ -190,6 +190,7 @@ fn unsuited(job: &Job, overrides: &Overrides) -> Option<&'static str> {
         | Fold::Extremes(_)
         | Fold::Top(_)
         | Fold::Quantile(_)
+        | Fold::Listed(_)
         | Fold::Grouped(_) => true,
     };
     if let Some(why) = device::groups::hindrance(job, overrides) {

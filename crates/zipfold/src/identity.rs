@@ -9,9 +9,10 @@ use zipfold_plan::{Plan, Tiling};
 
 /// The parts, as messages call them. What comes before [`TILES`] decides the answer, the rest how
 /// it was cut and computed.
-const PARTS: [&str; 10] = [
+const PARTS: [&str; 11] = [
     "the data of x",
     "the data of y",
+    "the listed pairs",
     "the weights",
     "the problem",
     "the formula",
@@ -21,7 +22,7 @@ const PARTS: [&str; 10] = [
     "the instruction set, the kernels or the device, on which these bits depend",
     "the shard",
 ];
-const TILES: usize = 6;
+const TILES: usize = 7;
 
 /// A hash of each thing that decides an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,6 +39,7 @@ impl Identity {
         Identity([
             hash(|h| h.table(&job.x)),
             hash(|h| job.y.iter().for_each(|y| h.table(y))),
+            hash(|h| listed(h, job)),
             hash(|h| job.folds.iter().for_each(|fold| fold.identify_weights(h))),
             hash(|h| h.text(&serde_json::to_string(problem).unwrap_or_default())),
             hash(|h| formula(h, job)),
@@ -147,6 +149,13 @@ fn hash(add: impl Fn(&mut Hash)) -> u128 {
     let mut hash = Hash::default();
     add(&mut hash);
     hash.finish()
+}
+
+/// The pairs that the question lists.
+fn listed(hash: &mut Hash, job: &Job) {
+    let parts = job.parts.iter().filter_map(|parts| parts.listed.as_ref());
+    let rows = parts.flat_map(|listed| listed.pairs.iter().flatten());
+    rows.for_each(|row| hash.word(u64::from(*row)));
 }
 
 /// The formula as it was lowered: names of columns are numbers here.

@@ -93,7 +93,7 @@ pub use zipfold_core::budget::Budget;
 /// ```
 /// use zipfold::{Data, Table};
 /// let x = Table::f64(2, 1, vec![0.0, 2.0])?;
-/// let data = Data { x, y: None, weights: vec![] };
+/// let data = Data { pairs: None, x, y: None, weights: vec![] };
 /// assert_eq!(data.other().rows(), 2); // x is paired with itself
 /// # Ok::<(), zipfold::Error>(())
 /// ```
@@ -143,7 +143,7 @@ pub use zipfold_core::message::Message;
 /// use zipfold::{Data, Options, Problem, Query, Table};
 /// let text = r#"{ "schema": 1, "x": "cities", "pair": "euclidean", "folds": [{ "kind": "matrix" }] }"#;
 /// let problem: Problem = serde_json::from_str(text).expect("a problem");
-/// let data = Data { x: Table::f64(2, 1, vec![0.0, 2.0])?, y: None, weights: vec![None] };
+/// let data = Data { pairs: None, x: Table::f64(2, 1, vec![0.0, 2.0])?, y: None, weights: vec![None] };
 /// let options = Options::default();
 /// let answer = Query::new(&problem, &data, &options).run()?;
 /// assert_eq!(answer.outcome.pairs, 3); // i <= j
@@ -472,7 +472,7 @@ pub mod shards {
     ///     shards.push((format!("shard {index}"), shard));
     /// }
     /// let problem = problem_of("shard 0", &shards[0].1)?;
-    /// let (data, options) = (Data { x, y: None, weights: vec![None] }, Options::default());
+    /// let (data, options) = (Data { pairs: None, x, y: None, weights: vec![None] }, Options::default());
     /// assert_eq!(merge(&problem, &data, shards, &options)?.outcome.pairs, 12); // without the rows themselves
     /// # Ok::<(), zipfold::Error>(())
     /// ```

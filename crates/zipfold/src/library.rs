@@ -51,6 +51,7 @@ pub fn pairs(x: &Table) -> Pairs {
     Pairs {
         problem,
         data: Data {
+            pairs: None,
             x: x.clone(),
             y: None,
             weights: vec![],
@@ -130,6 +131,37 @@ impl Pairs {
     #[doc(hidden)]
     pub fn within(mut self, condition: &str) -> Self {
         self.problem.within = Some(condition.into());
+        self
+    }
+    /// Asks the question of the rows of each key of `column` alone; the answers follow one another in
+    /// the order of keys. Of two tables, of equal keys.
+    ///
+    /// ```
+    /// let frames = zipfold::Table::f64(4, 1, vec![7.0, 7.0, 8.0, 8.0])?;
+    /// let frames = frames.with_names(vec!["frame".into()])?;
+    /// let x = zipfold::Table::f64(4, 1, vec![0.0, 1.0, 3.0, 5.0])?.with_attributes(frames)?;
+    /// assert_eq!(zipfold::pairs(&x).batch("frame").condensed()?, [1.0, 2.0]);
+    /// # Ok::<(), zipfold::Error>(())
+    /// ```
+    #[doc(hidden)]
+    pub fn batch(mut self, column: &str) -> Self {
+        self.problem.batch = Some(column.into());
+        self
+    }
+    /// Visits the pairs in the rows of `table` alone: a row of x and a row of y (of x, without y) in
+    /// each, from 0. A pair counts as often as it is listed, for its row of x; the matrix is a value
+    /// for each pair, in the order of the list.
+    ///
+    /// ```
+    /// let x = zipfold::Table::f64(3, 1, vec![0.0, 1.0, 3.0])?;
+    /// let bonds = zipfold::Table::f64(2, 2, vec![2.0, 0.0, 0.0, 1.0])?;
+    /// assert_eq!(zipfold::pairs(&x).listed(&bonds).matrix()?, [3.0, 1.0]);
+    /// # Ok::<(), zipfold::Error>(())
+    /// ```
+    #[doc(hidden)]
+    pub fn listed(mut self, table: &Table) -> Self {
+        self.problem.pairs = Some(Input::named("pairs"));
+        self.data.pairs = Some(table.clone());
         self
     }
     /// Adds a fold.
@@ -235,10 +267,22 @@ impl Pairs {
 }
 
 fn dense(pairs: Pairs) -> Result<Vec<f64>> {
-    let (_, outcome) = pairs.answered()?;
+    let (job, outcome) = pairs.answered()?;
     match outcome.outputs.into_iter().next() {
+        Some(Output::State(state)) => listed(&job.folds[0], &state),
         Some(Output::F64(v)) => Ok(v),
         Some(Output::F32(v)) => Ok(v.into_iter().map(f64::from).collect()),
         _ => Err(Error::internal("a dense fold gave no values")),
     }
+}
+
+/// The values of listed pairs, or of batches.
+fn listed(fold: &Fold, state: &State) -> Result<Vec<f64>> {
+    let answer = fold.columns(state, 0, 0);
+    let answer = answer.filter(|_| fold.shows_nan());
+    let nothing = || Error::internal("a dense fold gave no values");
+    let answer = answer.ok_or_else(nothing)?;
+    let values = answer.arrays().next().map(|column| answer.all(column));
+    let values = values.ok_or_else(nothing)?;
+    Ok((0..values.len()).map(|at| values.get(at)).collect())
 }

@@ -92,8 +92,11 @@ fn picture(job: &Job, outcome: &Outcome) -> Result<Picture> {
         }
         Fold::Join(f) => matches(&answer, f.is_inner()),
         Fold::Top(_) => Ok(sorted("values of the best pairs, ascending", values()?)),
+        Fold::Grouped(_) if fold.shows_nan() => {
+            Ok(sorted("values of the listed pairs, ascending", values()?))
+        }
         Fold::Grouped(_) => by_groups(&answer, fold.describe()),
-        Fold::Extremes(_) => Err(none()),
+        Fold::Extremes(_) | Fold::Listed(_) => Err(none()),
     }
 }
 

@@ -38,7 +38,7 @@ use zipfold_plan::{Machine, Plan, choose, explain};
 /// let Some(Output::F64(matrix)) = answer.outcome.outputs.first() else { panic!("no matrix") };
 /// assert_eq!(matrix[..3], [0.0, 1.0, 3.0]);
 /// // The same of a problem and its data, to any target.
-/// let (problem, data) = (answer.problem, zipfold::Data { x, y: None, weights: vec![None] });
+/// let (problem, data) = (answer.problem, zipfold::Data { pairs: None, x, y: None, weights: vec![None] });
 /// let answer = Query::new(&problem, &data, &options).run_to(&Target::Memory)?;
 /// assert_eq!(answer.outcome.pairs, 6);
 /// # Ok::<(), zipfold::Error>(())

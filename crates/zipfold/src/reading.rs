@@ -86,9 +86,10 @@ fn without_components(input: &Input) -> Error {
     Error::request("every column is an attribute, and none is a component")
         .at_place(input.name.clone())
         .remedy(format!(
-            "leave one out of {}, {} and {}, or take more columns",
+            "leave one out of {}, {}, {} and {}, or take more columns",
             Opt::Attributes,
             Opt::By,
+            Opt::Batch,
             Opt::Within
         ))
 }
@@ -150,7 +151,14 @@ pub fn read_data(problem: &Problem, budget: &Budget) -> Result<Data> {
             | FoldSpec::Join { .. } => None,
         });
     }
-    Ok(Data { x, y, weights: all })
+    let pairs = problem.pairs.as_ref();
+    let pairs = pairs.map(|input| read_input(input, &[], budget));
+    Ok(Data {
+        pairs: pairs.transpose()?,
+        x,
+        y,
+        weights: all,
+    })
 }
 
 /// The problem with the columns of keys among the attributes of its inputs: keys are no

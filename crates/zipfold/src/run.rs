@@ -814,9 +814,9 @@ pub(crate) fn conservation(merged: &Partial) -> Result<()> {
 
 /// Refuses a NaN where the policy is to.
 pub(crate) fn refuse_nan(job: &Job, tally: &Tally) -> Result<()> {
-    let dense = job.folds.iter().all(Fold::is_dense);
+    let shown = job.folds.iter().all(Fold::shows_nan);
     match tally.first_nan {
-        Some((i, j)) if job.nan == NanPolicy::Error && !dense => {
+        Some((i, j)) if job.nan == NanPolicy::Error && !shown => {
             let e = Error::input(format!("the value of the pair of rows {i} and {j} is NaN"))
                 .at_place(format!("pair ({i}, {j})"));
             Err(e.remedy(format!(

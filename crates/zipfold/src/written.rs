@@ -60,6 +60,8 @@ pub fn write_one(
         return by_group(path, answer, groups, names, options);
     }
     match answer.layout {
+        // The values of listed pairs, in their order.
+        Layout::Table if path.ends_with(".npy") => array(path, answer, names, options),
         Layout::Matrix | Layout::Array(_) => array(path, answer, names, options),
         Layout::Lists if path.ends_with(".npz") => lists(path, answer, options),
         Layout::Table if path.ends_with(".csr.npz") => {

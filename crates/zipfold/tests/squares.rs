@@ -116,6 +116,7 @@ const NEAR: &str = r#"{"kind": "join", "where": "euclidean(x, y) < 4", "value": 
 #[test]
 fn every_domain_has_the_bits_of_one_run() {
     let data = Data {
+        pairs: None,
         x: rows(1, 3000),
         y: None,
         weights: vec![None],
@@ -135,6 +136,7 @@ fn every_domain_has_the_bits_of_one_run() {
 #[test]
 fn two_tables_have_the_bits_of_one_run() {
     let data = Data {
+        pairs: None,
         x: rows(2, 2500),
         y: Some(rows(3, 1700)),
         weights: vec![None, None],
@@ -148,6 +150,7 @@ fn weights_values_cut_offs_and_boxes_have_the_bits_of_one_run() {
     let x = rows(4, 2600);
     let weight = Table::f64(2600, 1, numbers(9, 2600, 3.0)).unwrap();
     let weighed = Data {
+        pairs: None,
         x: x.clone(),
         y: None,
         weights: vec![Some([weight.clone(), weight])],
@@ -159,6 +162,7 @@ fn weights_values_cut_offs_and_boxes_have_the_bits_of_one_run() {
         4,
     );
     let plain = Data {
+        pairs: None,
         x,
         y: None,
         weights: vec![None],
@@ -180,6 +184,7 @@ fn neighbours_have_the_bits_of_one_run() {
     let ties = Table::f64(3000, 2, grid.collect()).unwrap();
     for (name, x) in [("random", plane(11, 3000)), ("ties", ties)] {
         let data = |y, folds| Data {
+            pairs: None,
             x: x.clone(),
             y,
             weights: vec![None; folds],
@@ -218,6 +223,7 @@ fn odd_rows_have_the_bits_of_one_run() {
     holes[6001] = f64::NAN;
     for (name, values) in [("odd", whole), ("holes", holes)] {
         let data = Data {
+            pairs: None,
             x: Table::f64(2400, 3, values).unwrap(),
             y: None,
             weights: vec![None],
@@ -234,6 +240,7 @@ fn a_value_that_is_none_is_named_by_its_rows() {
     values[1500 * 3] = f64::INFINITY;
     values[3 * 3] = f64::INFINITY;
     let data = Data {
+        pairs: None,
         x: Table::f64(2000, 3, values).unwrap(),
         y: None,
         weights: vec![None],
@@ -273,6 +280,7 @@ fn a_share_goes_on_from_its_checkpoint() {
 /// A worker that is stopped at every third look ends in about as many goes as there are looks.
 fn goes_on(name: &str, problem: &Problem, x: Table) {
     let data = Data {
+        pairs: None,
         x,
         y: None,
         weights: vec![None; problem.folds.len()],
@@ -329,6 +337,7 @@ fn goes_on(name: &str, problem: &Problem, x: Table) {
 #[test]
 fn squares_that_were_changed_are_refused() {
     let data = Data {
+        pairs: None,
         x: rows(8, 2000),
         y: None,
         weights: vec![None],
@@ -351,6 +360,7 @@ fn squares_that_were_changed_are_refused() {
 #[test]
 fn long_histograms_have_no_squares() {
     let data = Data {
+        pairs: None,
         x: rows(1, 2000),
         y: None,
         weights: vec![None],
@@ -438,6 +448,7 @@ fn a_share_reads_its_own_rows() {
     let merged = store.merge(&loaded, (&Target::Memory, false), &options);
     let merged = merged.unwrap().0.outcome;
     let data = Data {
+        pairs: None,
         x: Table::f64(6000, 3, values).unwrap(),
         y: None,
         weights: vec![None],
@@ -462,6 +473,7 @@ fn work_on(store: &Store, loaded: &Loaded, share: usize) {
 #[test]
 fn questions_of_whole_tables_have_the_bits_of_one_run() {
     let data = Data {
+        pairs: None,
         x: rows(31, 2600),
         y: None,
         weights: vec![None],
@@ -493,6 +505,7 @@ fn attributes_and_words_go_with_their_rows() {
     let kinds = kinds.with_names(names(&["kind", "mass"])).unwrap();
     let x = x.unwrap().with_names(names(&["a", "b", "c"])).unwrap();
     let data = Data {
+        pairs: None,
         x: x.with_attributes(kinds).unwrap(),
         y: None,
         weights: vec![None],
@@ -512,6 +525,7 @@ fn rows_of_another_plan_are_refused() {
     let roots = [folder("one-plan"), folder("other-plan")];
     let plan = |at: usize| {
         let data = Data {
+            pairs: None,
             x: rows(61 + at as u64, 3000),
             y: None,
             weights: vec![None],
@@ -555,6 +569,7 @@ fn rows_of_another_plan_are_refused() {
 #[test]
 fn rows_that_were_changed_fail_their_share() {
     let data = Data {
+        pairs: None,
         x: rows(33, 4000),
         y: None,
         weights: vec![None],
@@ -585,6 +600,7 @@ fn rows_that_were_changed_fail_their_share() {
 #[test]
 fn little_memory_leaves_the_squares() {
     let data = Data {
+        pairs: None,
         x: Table::f64(60_000, 3, numbers(41, 180_000, 100.0)).unwrap(),
         y: None,
         weights: vec![None],

@@ -93,6 +93,7 @@ fn question() -> (Problem, Data) {
     (
         problem,
         Data {
+            pairs: None,
             x,
             y: None,
             weights,
@@ -246,6 +247,7 @@ fn rows_that_are_sent_are_the_same_rows() {
     }))
     .unwrap();
     let data = Data {
+        pairs: None,
         x,
         y,
         weights: vec![None],

@@ -102,6 +102,7 @@ pub(super) fn asked(
     Ok(Asked {
         problem,
         data: Data {
+            pairs: None,
             x,
             y,
             weights: vec![weights(levels.text(case, WEIGHTS), rows)?],

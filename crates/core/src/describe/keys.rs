@@ -1,11 +1,12 @@
 //! Reads the keys of rows and the condition on them that a problem asks for.
 
+use super::listed::{self, Taken};
 use crate::conditions::{self, Condition};
 use crate::data::Data;
 use crate::error::{Error, Result};
 use crate::keys::{NONE, RowKeys};
 use crate::opt::Opt;
-use crate::parts::{Keep, KeyParts, Within};
+use crate::parts::{Keep, KeyParts, RowPairs, Within};
 use crate::problem::{NanPolicy, Problem};
 use crate::space::Space;
 use crate::space::band::{MOST_COLUMNS, TimeSpan, Window};
@@ -19,6 +20,7 @@ pub(super) struct Conditions {
     by: Option<RowKeys>,
     within: Option<Within>,
     pub(super) window: Window,
+    batches: bool,
 }
 
 impl Conditions {
@@ -31,6 +33,9 @@ impl Conditions {
         if let Some(column) = &problem.by {
             kept.by = Some(read(column, Opt::By, data, problem.nan)?);
         }
+        if let Some(column) = &problem.batch {
+            kept.ask_alone(column, problem, data)?;
+        }
         let conditions = problem
             .within
             .as_deref()
@@ -41,9 +46,26 @@ impl Conditions {
         }
         Ok(kept)
     }
+    /// Asks the question of the rows of each key alone.
+    fn ask_alone(&mut self, column: &str, problem: &Problem, data: &Data) -> Result<()> {
+        if self.by.is_some() {
+            let e = Error::request("expected groups or batches, got both");
+            return Err(e.at_place(Opt::Batch).remedy("one run for each"));
+        }
+        let keys = read(column, Opt::Batch, data, problem.nan)?;
+        self.by = Some(keys.clone());
+        let keep = Keep::Same;
+        self.within = Some(Within { keys, keep });
+        self.batches = true;
+        Ok(())
+    }
     fn add(&mut self, condition: Condition, problem: &Problem, data: &Data) -> Result<()> {
         match condition {
             Condition::Keys(keep, column) => {
+                if self.batches {
+                    let e = Error::request("expected batches or a condition on keys, got both");
+                    return Err(e.at_place(Opt::Within).remedy("a column of both keys"));
+                }
                 if self.within.is_some() {
                     let e = Error::request("expected one condition on keys, got two");
                     return Err(e.at_place(Opt::Within).remedy("a column of both keys"));
@@ -89,12 +111,38 @@ impl Conditions {
             false => Ok(kept),
         }
     }
+    /// Returns the parts of a question that lists its `pairs`, of which conditions keep some.
+    ///
+    /// # Errors
+    /// `Request` for too many parts.
+    pub(super) fn listed(self, pairs: RowPairs, taken: Taken, half: bool) -> Result<KeyParts> {
+        let half = half && !taken.both;
+        let same = |keys: &RowKeys, [i, j]: [usize; 2]| {
+            let (a, b) = (keys.codes[0][i], keys.codes[1][j]);
+            (a != NONE && b != NONE).then_some(a == b)
+        };
+        let keeps = |pair: [u32; 2]| {
+            let [i, j] = pair.map(|row| row as usize);
+            let keyed = self
+                .within
+                .as_ref()
+                .is_none_or(|within| same(&within.keys, [i, j]) == Some(within.keep == Keep::Same));
+            let grouped = self.by.as_ref().is_none_or(|by| same(by, [i, j]).is_some());
+            keyed && grouped && self.window.holds(i, j)
+        };
+        let divided = listed::divide(pairs, taken, self.by.as_ref(), (half, keeps));
+        let (listed, cut) = (divided.listed, (divided.list, divided.orders));
+        let batches = self.batches;
+        let parts = KeyParts::of_list((self.by, self.within, self.window), listed, cut, half)?;
+        Ok(parts.with_batches(batches))
+    }
     /// Returns the parts of a question with keys.
     ///
     /// # Errors
     /// `Request` for too many parts.
     pub(super) fn parts(self, space: &Space) -> Result<KeyParts> {
-        KeyParts::new(self.by, self.within, self.window, space)
+        let parts = KeyParts::new(self.by, self.within, self.window, space)?;
+        Ok(parts.with_batches(self.batches))
     }
 }
 

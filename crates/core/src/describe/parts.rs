@@ -177,6 +177,7 @@ impl Job {
                 | Fold::Reduce(_)
                 | Fold::Dense(_)
                 | Fold::Quantile(_)
+                | Fold::Listed(_)
                 | Fold::Grouped(_),
                 _,
             ) => Err(Error::internal("a fold that no square has")),

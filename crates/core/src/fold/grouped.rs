@@ -11,24 +11,32 @@
 //! join, top    slot of part   its matches, with the rows of the question
 //! ```
 //!
+//! Of batches each group has one part and an answer of its own: a histogram for each, one result in all
+//! for each, the best pairs of each, matrices one after another.
+//!
+//! A question that lists its pairs has parts, too: results along columns by row of y, one result in
+//! all from the rows of all parts, and the value of each pair at its place in the list.
+//!
 //! Engines never see this fold. They compute parts, each with the inner fold.
 
 use super::top::Candidate;
 use super::{
     Accumulate, Bounded, Column, Columns, Fold, HistogramState, JoinKind, Kept, Layout, Lent, Line,
-    Numbers, ReduceAxis, Role, State, Top, TopState, Traits, Value, ValuedPair,
+    ListedState, Numbers, ReduceAxis, Role, State, Top, TopState, Traits, Value, ValuedPair,
 };
 use crate::error::{Error, Result};
 use crate::hash::Hash;
 use crate::opt::Opt;
 use crate::pair::Side;
-use crate::parts::{Keep, KeyParts, pair_of};
+use crate::parts::{Keep, KeyParts, PairList, pair_of};
 use crate::space::{Domain, Space};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::ops::Range;
 use std::sync::Arc;
+
+mod batches;
 
 /// A fold whose answer is kept apart by groups, or is of pairs that a condition on keys keeps.
 #[derive(Clone, Debug)]
@@ -79,20 +87,35 @@ enum Lines {
     Shared,
     /// Results by row of x.
     ByRow,
+    /// Results by row of y.
+    ByColumn,
+    /// One result of the rows of all parts.
+    InAll,
     /// Pairs, or rows, that were found.
     Found,
+    /// The values of listed pairs.
+    Values,
     /// There is none.
     Refused,
 }
 
 impl Lines {
-    fn of_fold(fold: &Fold) -> Lines {
+    fn of_fold(fold: &Fold, parts: &KeyParts) -> Lines {
+        let by = parts.by.is_some() && !parts.batches;
+        let split = parts.listed.is_some() || parts.batches;
         match fold {
             Fold::Histogram(_) | Fold::Extremes(_) => Lines::Shared,
-            Fold::Reduce(f) if f.axis == ReduceAxis::Row => Lines::ByRow,
+            Fold::Reduce(f) => match f.axis {
+                ReduceAxis::Row => Lines::ByRow,
+                ReduceAxis::Column if split => Lines::ByColumn,
+                ReduceAxis::All if split && !by => Lines::InAll,
+                ReduceAxis::Column | ReduceAxis::All => Lines::Refused,
+            },
             Fold::Nearest(_) | Fold::Quantile(_) => Lines::ByRow,
             Fold::Join(_) | Fold::Top(_) => Lines::Found,
-            Fold::Reduce(_) | Fold::Dense(_) | Fold::Grouped(_) => Lines::Refused,
+            Fold::Listed(_) if by => Lines::Refused,
+            Fold::Listed(_) => Lines::Values,
+            Fold::Dense(_) | Fold::Grouped(_) => Lines::Refused,
         }
     }
 }
@@ -103,18 +126,26 @@ impl Grouped {
     /// # Errors
     /// `Request` for folds that have no meaning by groups or within keys.
     pub(crate) fn new(inner: Fold, parts: Arc<KeyParts>, space: &Space) -> Result<Grouped> {
-        let by = parts.by.is_some();
-        let option = if by { Opt::By } else { Opt::Within };
+        let by = parts.by.is_some() && !parts.batches;
+        let option = match (by, parts.batches) {
+            (true, _) => Opt::By,
+            (false, true) => Opt::Batch,
+            (false, false) => Opt::Within,
+        };
         let refused = |what: &str, remedy: &str| {
             let e = Error::request(format!("{what}, got {}", inner.describe()));
             Err(e.at_place(option).remedy(remedy))
         };
         let other = parts.within.as_ref().is_some_and(|w| w.keep == Keep::Other);
         let ordered = Opt::Domain.to("ordered");
-        match Lines::of_fold(&inner) {
+        match Lines::of_fold(&inner, &parts) {
             Lines::Refused if inner.is_dense() => refused(
                 "expected a fold that may leave pairs out",
                 "a join with the formula as its value lists the pairs that stay",
+            ),
+            Lines::Refused if matches!(inner, Fold::Listed(_)) => refused(
+                "expected a histogram or results by row",
+                "one run without groups for the values",
             ),
             Lines::Refused => refused(
                 "expected one result for each row of x",
@@ -124,7 +155,7 @@ impl Grouped {
                 "expected a histogram or results by row",
                 "compare the labels in the condition: 'x.kind == y.kind'",
             ),
-            Lines::ByRow if space.is_triangular() => refused(
+            Lines::ByRow | Lines::ByColumn if space.is_triangular() => refused(
                 "expected pairs in both orders, since each row has results of its own",
                 &ordered,
             ),
@@ -132,7 +163,12 @@ impl Grouped {
                 "expected pairs in both orders, since each row is first of some",
                 &ordered,
             ),
-            Lines::Shared | Lines::ByRow | Lines::Found => Ok(Grouped::over(inner, parts, space)),
+            Lines::Shared
+            | Lines::ByRow
+            | Lines::ByColumn
+            | Lines::InAll
+            | Lines::Values
+            | Lines::Found => Ok(Grouped::over(inner, parts, space)),
         }
     }
     /// Returns the fold that keeps `inner`, which is known to have an answer, for each of `parts`.
@@ -145,7 +181,10 @@ impl Grouped {
     }
     /// Returns whether several parts may share a state.
     fn is_shared(&self) -> bool {
-        Lines::of_fold(&self.inner) == Lines::Shared
+        self.lines() == Lines::Shared
+    }
+    fn lines(&self) -> Lines {
+        Lines::of_fold(&self.inner, &self.parts)
     }
     /// Returns the slot of part `at`.
     pub fn slot(&self, at: usize) -> u32 {
@@ -167,6 +206,9 @@ impl Grouped {
     }
     /// Returns the slot of a pair of groups; where pairs have no order, of the lower group first.
     pub fn cell(&self, [a, b]: [u32; 2]) -> u32 {
+        if self.parts.batches {
+            return a;
+        }
         a * self.parts.groups() as u32 + b
     }
     /// The rows of x and y of a slot.
@@ -176,12 +218,17 @@ impl Grouped {
                 let space = part.space(None);
                 [space.n, space.m]
             }
-            _ => self.rows,
+            // A pair may be listed any number of times.
+            _ => match &self.parts.listed {
+                Some(listed) => [1, listed.pairs.len()],
+                None => self.rows,
+            },
         }
     }
     /// Returns the number of slots.
     fn slots(&self) -> usize {
         match self.is_shared() {
+            true if self.parts.batches => self.parts.groups(),
             true => self.parts.groups().saturating_mul(self.parts.groups()),
             false => self.parts.list.len(),
         }
@@ -189,6 +236,9 @@ impl Grouped {
     /// The pairs of groups that a histogram lists, in ascending order.
     fn pairs(&self) -> Vec<[u32; 2]> {
         let groups = self.parts.groups() as u32;
+        if self.parts.batches {
+            return (0..groups).map(|group| [group; 2]).collect();
+        }
         let from = |a: u32| if self.parts.half { a } else { 0 };
         (0..groups)
             .flat_map(|a| (from(a)..groups).map(move |b| [a, b]))
@@ -234,7 +284,9 @@ impl Accumulate for Grouped {
             self.inner.bytes(n, m).saturating_add(SLOT)
         };
         let all = match self.is_shared() {
-            true if self.parts.half => of(0).saturating_mul(self.slots().div_ceil(2) as u64),
+            true if self.parts.half && !self.parts.batches => {
+                of(0).saturating_mul(self.slots().div_ceil(2) as u64)
+            }
             true => of(0).saturating_mul(self.slots() as u64),
             false => (0..self.slots()).map(of).fold(0, u64::saturating_add),
         };
@@ -277,39 +329,35 @@ impl Accumulate for Grouped {
             self.parts.half
         ));
         hash.text(&self.parts.window.words());
+        if self.parts.listed.is_some() {
+            hash.text("listed");
+        }
+        if self.parts.batches {
+            hash.text("batches");
+        }
         self.inner.identify(hash);
     }
     fn identify_weights(&self, hash: &mut Hash) {
         self.inner.identify_weights(hash);
     }
     fn columns<'a>(&'a self, state: &'a GroupedState, _: usize, _: usize) -> Columns<'a> {
-        match Lines::of_fold(&self.inner) {
+        match self.lines() {
             Lines::Shared => self.tables(state),
-            Lines::ByRow => self.by_row(state),
+            Lines::ByRow => self.by_row(state, Side::X),
+            Lines::ByColumn => self.by_row(state, Side::Y),
+            Lines::InAll => self.in_all(state),
+            Lines::Values => self.values(state),
             Lines::Found | Lines::Refused => self.found(state),
         }
     }
     fn describe(&self) -> String {
         let mut words = self.inner.describe();
-        if let Some(by) = &self.parts.by {
-            words += &format!(" by {} ({} groups)", by.column, by.len());
-        }
-        if let Some(within) = &self.parts.within {
-            let (keys, which) = (
-                &within.keys,
-                match within.keep {
-                    Keep::Same => "the same",
-                    Keep::Other => "another",
-                },
-            );
-            words += &format!(
-                ", of rows with {which} {} ({} keys)",
-                keys.column,
-                keys.len()
-            );
-        }
+        words += &self.apart_words();
         if !self.parts.window.is_open() {
             words += &format!(", of rows with {}", self.parts.window.words());
+        }
+        if let Some(listed) = &self.parts.listed {
+            words += &format!(", of {} listed pairs", listed.pairs.len());
         }
         words
     }
@@ -343,14 +391,21 @@ impl Grouped {
             let groups = pairs
                 .iter()
                 .flat_map(|pair| std::iter::repeat_n(u64::from(pair[place]), lines));
+            let groups: Vec<u64> = groups.collect();
+            if self.parts.batches {
+                return self.batch(groups);
+            }
             let name = ["group_x", "group_y"][place];
-            Column::new(name, Role::Group(side), groups.collect::<Vec<u64>>())
+            Column::new(name, Role::Group(side), groups)
                 .called(format!("{}.{}", ["x", "y"][place], by.column))
                 .as_index()
         };
-        answer
-            .columns
-            .splice(0..0, [group(Side::X), group(Side::Y)]);
+        let sides: &[Side] = match self.parts.batches {
+            true => &[Side::X],
+            false => &[Side::X, Side::Y],
+        };
+        let named = sides.iter().map(|side| group(*side));
+        answer.columns.splice(0..0, named.collect::<Vec<_>>());
         answer.shape.insert(0, pairs.len());
         answer.groups = Some(by.names.clone());
         answer
@@ -400,15 +455,16 @@ impl Grouped {
         };
         h.axes.iter().map(|axis| &axis.edges[..]).collect()
     }
-    /// Results by row of x, and by group of the other row.
-    fn by_row<'a>(&'a self, state: &'a GroupedState) -> Columns<'a> {
+    /// Results by row of the side `of`, and by group of the other row.
+    fn by_row<'a>(&'a self, state: &'a GroupedState, of: Side) -> Columns<'a> {
         // What a row without pairs has.
-        let alone = self.inner.start(1, 0);
-        let Some(alone) = self.inner.columns(&alone, 1, 0) else {
+        let [n, m] = [[1, 0], [0, 1]][of as usize];
+        let alone = self.inner.start(n, m);
+        let Some(alone) = self.inner.columns(&alone, n, m) else {
             return Columns::new(Layout::Table, vec![0], vec![]);
         };
-        let (lines, groups, n) = (alone.lines(), self.parts.groups(), self.rows[0]);
-        let gathered = self.gathered(state, &alone);
+        let (lines, groups, n) = (alone.lines(), self.apart(), self.rows[of as usize]);
+        let gathered = self.gathered(state, &alone, of);
         let index = |of: fn(usize, [usize; 2]) -> usize| {
             let places = 0..n * groups * lines;
             let of = |line| of(line, [groups, lines]) as u64;
@@ -416,7 +472,7 @@ impl Grouped {
         };
         let mut columns: Vec<Column<'a>> = vec![];
         for (column, numbers) in alone.columns.iter().zip(gathered) {
-            let numbers = match column.role == Role::Row(Side::X) {
+            let numbers = match column.role == Role::Row(of) {
                 true => index(|line, [groups, lines]| line / (groups * lines)),
                 false => numbers,
             };
@@ -424,7 +480,8 @@ impl Grouped {
         }
         let (mut shape, layout) = (alone.shape.clone(), alone.layout);
         shape[0] = n;
-        if let Some(by) = &self.parts.by {
+        let by = self.parts.by.as_ref().filter(|_| !self.parts.batches);
+        if let Some(by) = by {
             shape.insert(1, groups);
             if layout == Layout::Lists {
                 let codes = index(|line, [groups, lines]| line / lines % groups);
@@ -434,30 +491,43 @@ impl Grouped {
             }
         }
         Columns {
-            groups: self.parts.by.as_ref().map(|by| by.names.clone()),
+            groups: by.map(|by| by.names.clone()),
             ..Columns::new(layout, shape, columns)
         }
     }
     /// By column of `alone`, the answer of one row without pairs: the numbers of all rows and
     /// groups.
-    fn gathered(&self, state: &GroupedState, alone: &Columns<'_>) -> Vec<Numbers<'static>> {
-        let (lines, groups) = (alone.lines(), self.parts.groups());
+    fn gathered(
+        &self,
+        state: &GroupedState,
+        alone: &Columns<'_>,
+        of: Side,
+    ) -> Vec<Numbers<'static>> {
+        let (lines, groups) = (alone.lines(), self.apart());
+        let (side, other) = match of {
+            Side::X => (0, Side::Y),
+            Side::Y => (1, Side::X),
+        };
         let mut all: Vec<Numbers<'static>> = alone
             .columns
             .iter()
-            .map(|column| alone.all(column).repeated(self.rows[0] * groups))
+            .map(|column| alone.all(column).repeated(self.rows[side] * groups))
             .collect();
         for (slot, state) in &state.slots {
             let [n, m] = self.size(*slot);
             let Some(answer) = self.inner.columns(state, n, m) else {
                 continue;
             };
-            let (rows, cols) = self.sides(*slot);
-            let group = self.parts.list[*slot as usize].groups[1] as usize;
+            let sides = <[_; 2]>::from(self.sides(*slot));
+            let (rows, cols) = (&sides[side], &sides[1 - side]);
+            let group = match self.parts.batches {
+                true => 0,
+                false => self.parts.list[*slot as usize].groups[1 - side] as usize,
+            };
             for (all, column) in all.iter_mut().zip(&answer.columns) {
                 let mut numbers = answer.all(column).into_owned();
-                if column.role == Role::Row(Side::Y) {
-                    numbers.rename(&cols);
+                if column.role == Role::Row(other) {
+                    numbers.rename(cols);
                 }
                 for (local, row) in rows.iter().enumerate() {
                     let to = (*row as usize * groups + group) * lines;
@@ -467,10 +537,80 @@ impl Grouped {
         }
         all
     }
+    /// What is kept apart or left out by keys, in words.
+    fn apart_words(&self) -> String {
+        let mut words = String::new();
+        let by = self.parts.by.as_ref();
+        if let Some(by) = by.filter(|_| self.parts.batches) {
+            return format!(" of each {} ({} batches)", by.column, by.len());
+        }
+        if let Some(by) = &self.parts.by {
+            words += &format!(" by {} ({} groups)", by.column, by.len());
+        }
+        if let Some(within) = &self.parts.within {
+            let (keys, which) = (
+                &within.keys,
+                match within.keep {
+                    Keep::Same => "the same",
+                    Keep::Other => "another",
+                },
+            );
+            words += &format!(
+                ", of rows with {which} {} ({} keys)",
+                keys.column,
+                keys.len()
+            );
+        }
+        words
+    }
+    /// The groups whose results by row are told apart.
+    fn apart(&self) -> usize {
+        match self.parts.batches {
+            true => 1,
+            false => self.parts.groups(),
+        }
+    }
+    /// The value of each listed pair, or the matrices of batches; NaN where a pair is left out.
+    fn values<'a>(&'a self, state: &'a GroupedState) -> Columns<'a> {
+        match (&self.parts.listed, &*self.inner) {
+            (Some(listed), _) => self.listed_values(listed, state),
+            (None, Fold::Listed(fold)) => self.matrices(fold, state),
+            (None, _) => Columns::new(Layout::Table, vec![0], vec![]),
+        }
+    }
+    /// The value of each pair of a list.
+    fn listed_values<'a>(&'a self, listed: &'a PairList, state: &'a GroupedState) -> Columns<'a> {
+        let mut values = vec![f64::NAN; listed.pairs.len()];
+        for (slot, state) in &state.slots {
+            let places = listed.places(&self.parts.list[*slot as usize]);
+            if let Some(state) = ListedState::within(state) {
+                state.put(&mut values, |at| places[at] as usize);
+            }
+        }
+        let row = |side: Side| {
+            let name = ["i", "j"][side as usize];
+            let made = move |lines: &Range<usize>| -> Numbers<'a> {
+                let pairs = listed.pairs[lines.clone()].iter();
+                let rows = pairs.map(|pair| u64::from(pair[side as usize]));
+                rows.collect::<Vec<u64>>().into()
+            };
+            Column::made(name, Role::Row(side), made).as_index()
+        };
+        let shape = vec![values.len()];
+        let values = Column::new("values", Role::Value, values).called("value");
+        Columns::new(
+            Layout::Table,
+            shape,
+            vec![row(Side::X), row(Side::Y), values],
+        )
+    }
     /// Pairs, or rows, of all parts, with the rows of the question.
     fn found<'a>(&'a self, state: &'a GroupedState) -> Columns<'a> {
         if let Fold::Top(top) = &*self.inner {
-            return top.listed(self.best(top, state));
+            return match self.parts.batches {
+                true => self.best_of_batches(top, state),
+                false => top.listed(self.best(top, &mut state.slots.iter())),
+            };
         }
         match is_inner(&self.inner) {
             true => self.matches(state),
@@ -478,9 +618,9 @@ impl Grouped {
         }
     }
     /// The best pairs of every part.
-    fn best(&self, top: &Top, state: &GroupedState) -> Vec<Candidate> {
+    fn best(&self, top: &Top, slots: &mut dyn Iterator<Item = (&u32, &State)>) -> Vec<Candidate> {
         let mut all = vec![];
-        for (slot, state) in &state.slots {
+        for (slot, state) in slots {
             let (rows, cols) = self.sides(*slot);
             let best = TopState::within(state).map(|state| state.best(top));
             for (value, i, j) in best.into_iter().flatten() {

@@ -26,6 +26,7 @@ pub mod grouped;
 pub mod histogram;
 pub mod join;
 mod line;
+mod listed;
 pub mod nearest;
 mod quantile;
 mod reduce;
@@ -58,6 +59,7 @@ pub use histogram::{
 };
 pub use join::{Join, JoinKind, JoinState};
 pub use line::{Lent, Line, ValuedPair};
+pub use listed::{Listed, ListedPlaces, ListedState};
 pub use nearest::{Nearest, NearestState};
 pub use quantile::{Quantile, QuantileSpec, QuantileState};
 pub use rows::{Reduce, ReduceAxis, ReduceOp, ReduceState, RowPiece};
@@ -458,6 +460,8 @@ folds! {
     Top(Top, TopState),
     /// Quantiles of every row.
     Quantile(Quantile, QuantileState),
+    /// The value of every listed pair.
+    Listed(Listed, ListedState),
     /// Another fold, by groups or within keys.
     Grouped(Grouped, GroupedState),
 }
@@ -504,6 +508,18 @@ impl Fold {
         if let (Fold::Grouped(f), State::Grouped(into), State::Grouped(from)) = (self, into, from) {
             f.join(into, from);
         }
+    }
+    /// Returns whether a NaN is shown in the answer, at the place of its pair.
+    pub fn shows_nan(&self) -> bool {
+        let fold = self.grouped().map_or(self, |grouped| &grouped.inner);
+        matches!(fold, Fold::Dense(_) | Fold::Listed(_))
+    }
+    /// Returns whether values have places for i < j alone.
+    pub(crate) fn is_condensed(&self) -> bool {
+        if let Fold::Listed(listed) = self {
+            return listed.places == ListedPlaces::Condensed;
+        }
+        self.dense().is_some_and(|dense| dense.condensed)
     }
     /// Returns whether every value has a place of its own.
     pub fn is_dense(&self) -> bool {

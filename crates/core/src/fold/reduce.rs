@@ -43,6 +43,47 @@ impl Reduce {
             once: false,
         })
     }
+    /// Returns the answer as columns, which borrow nothing.
+    pub(super) fn columns_of<'a>(&self, state: &ReduceState) -> Columns<'a> {
+        let (values, width) = (state.finish(self), self.out_width().max(1));
+        let rows = values.len() / width;
+        let shape = if width == 1 {
+            vec![rows]
+        } else {
+            vec![rows, width]
+        };
+        // Indices and counts are whole numbers, and −1 means "none".
+        let whole = matches!(
+            self.op,
+            ReduceOp::Argmin | ReduceOp::Argmax | ReduceOp::Count
+        );
+        // The index found along a row is a row of y, and the other way round.
+        let role = match (self.op, self.axis) {
+            (ReduceOp::Argmin | ReduceOp::Argmax, ReduceAxis::Row) => Role::Row(Side::Y),
+            (ReduceOp::Argmin | ReduceOp::Argmax, ReduceAxis::Column) => Role::Row(Side::X),
+            (ReduceOp::Count, _) => Role::Count,
+            _ => Role::Value,
+        };
+        let numbers: Numbers<'a> = match whole {
+            true => values
+                .iter()
+                .map(|v| *v as i64)
+                .collect::<Vec<i64>>()
+                .into(),
+            false => values.into(),
+        };
+        // Which rows the lines of the answer belong to.
+        let lines = match self.axis {
+            ReduceAxis::Row => Some(Side::X),
+            ReduceAxis::Column => Some(Side::Y),
+            ReduceAxis::All => None,
+        };
+        Columns::new(
+            Layout::Array(lines),
+            shape,
+            vec![Column::new("values", role, numbers).called("value")],
+        )
+    }
 }
 
 /// Cycles more that a value takes on its way to both of its rows than to one: into sums, into
@@ -158,44 +199,7 @@ impl Accumulate for Reduce {
         self.weights.iter().for_each(|w| hash.doubles(w));
     }
     fn columns<'a>(&'a self, state: &'a ReduceState, _: usize, _: usize) -> Columns<'a> {
-        let (values, width) = (state.finish(self), self.out_width().max(1));
-        let rows = values.len() / width;
-        let shape = if width == 1 {
-            vec![rows]
-        } else {
-            vec![rows, width]
-        };
-        // Indices and counts are whole numbers, and −1 means "none".
-        let whole = matches!(
-            self.op,
-            ReduceOp::Argmin | ReduceOp::Argmax | ReduceOp::Count
-        );
-        // The index found along a row is a row of y, and the other way round.
-        let role = match (self.op, self.axis) {
-            (ReduceOp::Argmin | ReduceOp::Argmax, ReduceAxis::Row) => Role::Row(Side::Y),
-            (ReduceOp::Argmin | ReduceOp::Argmax, ReduceAxis::Column) => Role::Row(Side::X),
-            (ReduceOp::Count, _) => Role::Count,
-            _ => Role::Value,
-        };
-        let numbers: Numbers<'a> = match whole {
-            true => values
-                .iter()
-                .map(|v| *v as i64)
-                .collect::<Vec<i64>>()
-                .into(),
-            false => values.into(),
-        };
-        // Which rows the lines of the answer belong to.
-        let lines = match self.axis {
-            ReduceAxis::Row => Some(Side::X),
-            ReduceAxis::Column => Some(Side::Y),
-            ReduceAxis::All => None,
-        };
-        Columns::new(
-            Layout::Array(lines),
-            shape,
-            vec![Column::new("values", role, numbers).called("value")],
-        )
+        self.columns_of(state)
     }
     /// The names of operation and direction are those of problem files.
     fn describe(&self) -> String {

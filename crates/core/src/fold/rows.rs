@@ -614,6 +614,17 @@ impl ReduceState {
             pieces: vec![],
         }
     }
+    /// Appends the rows of `part`, whose columns are `cols` in the question.
+    pub(super) fn append(&mut self, fold: &Reduce, part: &ReduceState, cols: &[u32]) {
+        let first = self.acc.len();
+        self.acc.extend_from_slice(&part.acc);
+        self.counts.extend_from_slice(&part.counts);
+        if fold.op.is_extreme() {
+            let places = self.acc[first..].iter_mut().skip(1).step_by(2);
+            let found = places.filter(|at| at.is_finite());
+            found.for_each(|at| *at = f64::from(cols[*at as usize]));
+        }
+    }
     /// Returns the rows that have states.
     pub(super) fn span(&self) -> Range<usize> {
         self.start..self.start + self.counts.len()

@@ -966,5 +966,13 @@ pub(crate) fn job(work: &Work, most: usize, longest: usize) -> zipfold_core::Res
         let kinds = Table::f64(scale(n), 1, kinds)?.with_names(vec!["kind".into()])?;
         x = x.with_attributes(kinds)?;
     }
-    describe(&problem, Data { x, y, weights })
+    describe(
+        &problem,
+        Data {
+            pairs: None,
+            x,
+            y,
+            weights,
+        },
+    )
 }

@@ -123,6 +123,7 @@ fn nearest_of(fold: &Fold) -> Option<Nearest> {
         | Fold::Extremes(_)
         | Fold::Top(_)
         | Fold::Quantile(_)
+        | Fold::Listed(_)
         | Fold::Grouped(_) => None,
     }
 }
@@ -197,6 +198,7 @@ fn epilogue(
         | Fold::Extremes(_)
         | Fold::Top(_)
         | Fold::Quantile(_)
+        | Fold::Listed(_)
         | Fold::Grouped(_) => Epilogue::default(),
     }
 }

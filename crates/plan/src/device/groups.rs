@@ -41,9 +41,7 @@ pub fn hindrance(job: &Job, overrides: &Overrides) -> Option<&'static str> {
         );
     }
     if parts.spread(BLOCK, job.space.is_self()).is_none() {
-        return Some(
-            "pairs of different keys, and windows, leave out pairs that a device would visit",
-        );
+        return Some("pairs of different keys, lists and windows are parts that the host visits");
     }
     if overrides.prune == Some(Pruning::On) {
         return Some("bounds are requested, by which a device leaves out no pairs of groups");
@@ -63,6 +61,7 @@ fn is_shared(fold: &Fold) -> bool {
         | Fold::Join(_)
         | Fold::Top(_)
         | Fold::Quantile(_)
+        | Fold::Listed(_)
         | Fold::Grouped(_) => false,
     }
 }

@@ -1,26 +1,46 @@
 //! What answers by groups and within keys mean: each pair is looked at by itself, and belongs to the
 //! groups of its rows.
 
-use super::{Pair, Taken, Wanted, exactly, histogram, join, nearest, quantiles, row, top};
+use super::{
+    Pair, Taken, Wanted, exactly, histogram, is_visited, join, nearest, quantiles, row, top,
+};
+use std::collections::HashMap;
 use zipfold_core::Job;
-use zipfold_core::fold::{Fold, Grouped, Histogram, Join, JoinKind};
+use zipfold_core::fold::{
+    Fold, Grouped, Histogram, Join, JoinKind, Listed, ListedPlaces, Nearest, ReduceAxis,
+};
 use zipfold_core::keys::{NONE, RowKeys};
 use zipfold_core::parts::Keep;
 
 /// The numbers of all lines of the answer, column after column in each line.
 pub(super) fn lines(job: &Job, f: &Grouped, pairs: &[&Pair]) -> Vec<Wanted> {
-    let kept: Vec<&Pair> = pairs
+    let kept = kept(f, pairs);
+    if f.parts.batches
+        && let Some(lines) = apart(f, &kept)
+    {
+        return lines;
+    }
+    match &*f.inner {
+        Fold::Histogram(h) => tables(f, h, &kept),
+        Fold::Join(j) => matches(job, j, &kept),
+        Fold::Top(t) => top(t, &kept).into_iter().map(Wanted::exactly).collect(),
+        Fold::Reduce(r) if r.axis == ReduceAxis::All => result(f, [0, 0], &kept),
+        Fold::Reduce(_) | Fold::Nearest(_) | Fold::Quantile(_) => by_row(job, f, &kept),
+        Fold::Listed(v) if f.parts.listed.is_none() => matrices(job, f, v, &kept),
+        Fold::Listed(v) => listed(f, v, &kept),
+        Fold::Dense(_) | Fold::Extremes(_) | Fold::Grouped(_) => vec![],
+    }
+}
+
+/// The pairs of the question, each as often as it counts.
+fn kept<'p>(f: &Grouped, pairs: &[&'p Pair]) -> Vec<&'p Pair> {
+    let often = f.parts.listed.as_ref().map(|listed| counts(&listed.pairs));
+    pairs
         .iter()
         .copied()
         .filter(|pair| is_kept(f, pair))
-        .collect();
-    match &*f.inner {
-        Fold::Histogram(h) => tables(job, f, h, &kept),
-        Fold::Join(j) => matches(job, j, &kept),
-        Fold::Top(t) => top(t, &kept).into_iter().map(Wanted::exactly).collect(),
-        Fold::Reduce(_) | Fold::Nearest(_) | Fold::Quantile(_) => by_row(job, f, &kept),
-        Fold::Dense(_) | Fold::Extremes(_) | Fold::Grouped(_) => vec![],
-    }
+        .flat_map(|pair| std::iter::repeat_n(pair, times(&often, pair)))
+        .collect()
 }
 
 /// Lines of matches, or of rows with or without one.
@@ -55,39 +75,71 @@ fn is_kept(f: &Grouped, pair: &Pair) -> bool {
     grouped && within && f.parts.window.holds(pair.i, pair.j)
 }
 
+/// How often a list has each of its pairs.
+fn counts(pairs: &[[u32; 2]]) -> HashMap<[u32; 2], usize> {
+    let mut counts = HashMap::new();
+    pairs
+        .iter()
+        .for_each(|pair| *counts.entry(*pair).or_default() += 1);
+    counts
+}
+
+/// How often a pair counts; once where the question lists none.
+fn times(listed: &Option<HashMap<[u32; 2], usize>>, pair: &Pair) -> usize {
+    let own = [pair.i as u32, pair.j as u32];
+    let times = |counts: &HashMap<_, _>| counts.get(&own).copied().unwrap_or(0);
+    listed.as_ref().map_or(1, times)
+}
+
+/// The rows and the value of each listed pair, NaN where it is left out.
+fn listed(f: &Grouped, v: &Listed, kept: &[&Pair]) -> Vec<Wanted> {
+    let pairs = f.parts.listed.iter().flat_map(|listed| listed.pairs.iter());
+    let value = |pair: &&Pair| ([pair.i as u32, pair.j as u32], pair.roots[v.root][0]);
+    let values: HashMap<[u32; 2], f64> = kept.iter().map(value).collect();
+    let line = |own: &[u32; 2]| {
+        let value = values.get(own).copied().unwrap_or(f64::NAN);
+        [f64::from(own[0]), f64::from(own[1]), value].map(Wanted::exactly)
+    };
+    pairs.flat_map(line).collect()
+}
+
 /// A histogram for each pair of groups; in a triangular domain {a, b} is one pair.
-fn tables(job: &Job, f: &Grouped, h: &Histogram, kept: &[&Pair]) -> Vec<Wanted> {
-    let half = job.space.is_triangular();
+fn tables(f: &Grouped, h: &Histogram, kept: &[&Pair]) -> Vec<Wanted> {
+    let half = f.parts.half;
     let groups = f.parts.by.as_ref().map_or(1, RowKeys::len) as u32;
     let mut out = vec![];
+    let batches = f.parts.batches;
     for a in 0..groups {
-        for b in (0..groups).filter(|b| !half || a <= *b) {
-            let is_of = |pair: &&&Pair| {
-                f.parts.by.as_ref().is_none_or(|by| {
-                    let [x, y] = [code(by, 0, pair.i), code(by, 1, pair.j)];
-                    [x, y] == [a, b] || half && [y, x] == [a, b]
-                })
-            };
+        let paired = |b: &u32| if batches { a == *b } else { !half || a <= *b };
+        for b in (0..groups).filter(paired) {
+            let is_of = |pair: &&&Pair| is_of_groups(f, pair, [a, b]);
             let of: Vec<&Pair> = kept.iter().filter(is_of).copied().collect();
-            let named = f.parts.by.as_ref().map(|_| [a, b]);
-            out.extend(table(h, named, &of));
+            let named = match (&f.parts.by, batches) {
+                (None, _) => vec![],
+                (Some(_), true) => vec![a],
+                (Some(_), false) => vec![a, b],
+            };
+            out.extend(table(h, &named, &of));
         }
     }
     out
 }
 
+/// Whether a pair is one of these groups; in a triangular domain {a, b} is one pair.
+fn is_of_groups(f: &Grouped, pair: &Pair, [a, b]: [u32; 2]) -> bool {
+    f.parts.by.as_ref().is_none_or(|by| {
+        let [x, y] = [code(by, 0, pair.i), code(by, 1, pair.j)];
+        [x, y] == [a, b] || f.parts.half && [y, x] == [a, b]
+    })
+}
+
 /// The lines of one histogram, after the groups that it is of.
-fn table(h: &Histogram, groups: Option<[u32; 2]>, pairs: &[&Pair]) -> Vec<Wanted> {
+fn table(h: &Histogram, groups: &[u32], pairs: &[&Pair]) -> Vec<Wanted> {
     let parts = histogram(h, pairs);
     let bins: Vec<usize> = h.axes.iter().map(|axis| axis.edges.len() - 1).collect();
     let mut out = vec![];
     for line in 0..bins.iter().product::<usize>() {
-        out.extend(
-            groups
-                .into_iter()
-                .flatten()
-                .map(|g| Wanted::exactly(f64::from(g))),
-        );
+        out.extend(groups.iter().map(|g| Wanted::exactly(f64::from(*g))));
         let (at, edges) = bin(h, line);
         out.extend(edges.into_iter().map(Wanted::exactly));
         out.extend(parts.iter().map(|(_, numbers)| numbers[at]));
@@ -112,13 +164,110 @@ fn bin(h: &Histogram, line: usize) -> (usize, Vec<f64>) {
     (at, edges)
 }
 
-/// Results of each row of x for each group of rows of y.
-fn by_row(job: &Job, f: &Grouped, kept: &[&Pair]) -> Vec<Wanted> {
-    let groups = f.parts.by.as_ref().map_or(1, RowKeys::len);
-    let mut rows: Vec<Vec<&Pair>> = vec![vec![]; job.space.n * groups];
+/// The lines of batches that have results of their own, of folds that have one without batches too.
+fn apart(f: &Grouped, kept: &[&Pair]) -> Option<Vec<Wanted>> {
+    match &*f.inner {
+        Fold::Top(t) => Some(by_batch(f, kept, |pairs| {
+            let best = top(t, pairs);
+            best.chunks(3).map(|line| exactly(line.to_vec())).collect()
+        })),
+        Fold::Reduce(r) if r.axis == ReduceAxis::All => Some(by_batch(f, kept, |pairs| {
+            let all = result(f, [0, 0], pairs);
+            all.into_iter().map(|number| vec![number]).collect()
+        })),
+        Fold::Reduce(_)
+        | Fold::Histogram(_)
+        | Fold::Join(_)
+        | Fold::Nearest(_)
+        | Fold::Quantile(_)
+        | Fold::Listed(_)
+        | Fold::Dense(_)
+        | Fold::Extremes(_)
+        | Fold::Grouped(_) => None,
+    }
+}
+
+/// The lines of each batch, after its number.
+fn by_batch(
+    f: &Grouped,
+    kept: &[&Pair],
+    answer: impl Fn(&[&Pair]) -> Vec<Vec<Wanted>>,
+) -> Vec<Wanted> {
+    let Some(by) = &f.parts.by else { return vec![] };
+    let mut out = vec![];
+    for batch in 0..by.len() as u32 {
+        let own = kept.iter().copied();
+        let own: Vec<&Pair> = own.filter(|pair| code(by, 0, pair.i) == batch).collect();
+        for line in answer(&own) {
+            out.push(Wanted::exactly(f64::from(batch)));
+            out.extend(line);
+        }
+    }
+    out
+}
+
+/// The matrix of each batch that has a pair: its number, the rows and the value at each place.
+fn matrices(job: &Job, f: &Grouped, v: &Listed, kept: &[&Pair]) -> Vec<Wanted> {
+    let Some(by) = &f.parts.by else { return vec![] };
+    let values = by_rows(job, v.root, kept);
+    let condensed = v.places == ListedPlaces::Condensed;
+    let line = |batch: u32, [i, j]: [usize; 2]| {
+        let value = values.get(&[i, j]).copied().unwrap_or(f64::NAN);
+        [f64::from(batch), i as f64, j as f64, value].map(Wanted::exactly)
+    };
+    let mut out = vec![];
+    for batch in 0..by.len() as u32 {
+        let all = pairs_of(job, by, batch);
+        let there = |pair: &[usize; 2]| {
+            is_visited(job, pair[0], pair[1]) && f.parts.window.holds(pair[0], pair[1])
+        };
+        if all.iter().any(there) {
+            let own = all.iter().filter(|[i, j]| !condensed || i < j);
+            out.extend(own.flat_map(|pair| line(batch, *pair)));
+        }
+    }
+    out
+}
+
+/// The values of a root by pair, in a triangular domain both ways.
+fn by_rows(job: &Job, root: usize, kept: &[&Pair]) -> HashMap<[usize; 2], f64> {
+    let mut values = HashMap::new();
     for pair in kept {
-        let group = f.parts.by.as_ref().map_or(0, |by| code(by, 1, pair.j));
-        rows[pair.i * groups + group as usize].push(pair);
+        values.insert([pair.i, pair.j], pair.roots[root][0]);
+        if job.space.is_triangular() {
+            values.insert([pair.j, pair.i], pair.roots[root][0]);
+        }
+    }
+    values
+}
+
+/// All pairs of rows of a batch, in order.
+fn pairs_of(job: &Job, by: &RowKeys, batch: u32) -> Vec<[usize; 2]> {
+    let rows = |side: usize, count: usize| {
+        let own = move |row: &usize| code(by, side, *row) == batch;
+        (0..count).filter(own)
+    };
+    let with_all = |i: usize| rows(1, job.space.m).map(move |j| [i, j]);
+    rows(0, job.space.n).flat_map(with_all).collect()
+}
+
+/// Whether results are those of rows of y.
+fn is_by_column(f: &Grouped) -> bool {
+    matches!(&*f.inner, Fold::Reduce(r) if r.axis == ReduceAxis::Column)
+}
+
+/// Results of each row for each group of other rows.
+fn by_row(job: &Job, f: &Grouped, kept: &[&Pair]) -> Vec<Wanted> {
+    let by = f.parts.by.as_ref().filter(|_| !f.parts.batches);
+    let groups = by.map_or(1, RowKeys::len);
+    let side = usize::from(is_by_column(f));
+    let count = [job.space.n, job.space.m][side];
+    let mut rows: Vec<Vec<&Pair>> = vec![vec![]; count * groups];
+    for pair in kept {
+        let both = [pair.i, pair.j];
+        let other = 1 - side;
+        let group = by.map_or(0, |by| code(by, other, both[other]));
+        rows[both[side] * groups + group as usize].push(pair);
     }
     let each = rows.iter().enumerate();
     each.flat_map(|(at, pairs)| result(f, [at / groups, at % groups], pairs))
@@ -130,28 +279,37 @@ fn result(f: &Grouped, [i, group]: [usize; 2], pairs: &[&Pair]) -> Vec<Wanted> {
     let values = |root: usize| pairs.iter().map(move |p| (p.roots[root][0], p.j)).collect();
     match &*f.inner {
         Fold::Reduce(r) => {
-            let taken: Vec<Taken<'_>> = pairs.iter().map(|p| (&p.roots[r.root][..], p.j)).collect();
-            row(r, &taken)
+            let down = is_by_column(f);
+            let taken = pairs.iter().map(|p| {
+                let other = if down { p.i } else { p.j };
+                (&p.roots[r.root][..], other)
+            });
+            row(r, &taken.collect::<Vec<Taken<'_>>>())
         }
         Fold::Quantile(q) => exactly(quantiles(q, values(q.root))),
         Fold::Nearest(n) => {
-            let found = nearest(n, vec![values(n.root)]);
-            let line = |rank: usize| {
-                let mut line = vec![i, group, rank];
-                if f.parts.by.is_none() {
-                    line.remove(1);
-                }
-                let index = line.into_iter().map(|v| Wanted::exactly(v as f64));
-                let found = found.iter().map(move |(_, numbers)| numbers[rank]);
-                index.chain(found).collect::<Vec<_>>()
-            };
-            (0..n.k).flat_map(line).collect()
+            let apart = f.parts.by.is_some() && !f.parts.batches;
+            let index = [Some(i), apart.then_some(group)];
+            neighbours(n, index, values(n.root))
         }
         Fold::Histogram(_)
         | Fold::Join(_)
         | Fold::Top(_)
         | Fold::Dense(_)
         | Fold::Extremes(_)
+        | Fold::Listed(_)
         | Fold::Grouped(_) => vec![],
     }
+}
+
+/// The lines of the nearest of a row, after its number and perhaps that of a group.
+fn neighbours(n: &Nearest, index: [Option<usize>; 2], values: Vec<(f64, usize)>) -> Vec<Wanted> {
+    let found = nearest(n, vec![values]);
+    let line = |rank: usize| {
+        let line = index.into_iter().flatten().chain([rank]);
+        let line = line.map(|v| Wanted::exactly(v as f64));
+        let found = found.iter().map(move |(_, numbers)| numbers[rank]);
+        line.chain(found).collect::<Vec<_>>()
+    };
+    (0..n.k).flat_map(line).collect()
 }

@@ -45,6 +45,7 @@ fn asked(metric: &str, x: &Table, y: Option<&Table>) -> (Problem, Job) {
         ..question.problem().clone()
     };
     let data = Data {
+        pairs: None,
         x: x.clone(),
         y: y.cloned(),
         weights: vec![],

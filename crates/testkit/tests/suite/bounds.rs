@@ -155,6 +155,7 @@ fn random(seed: u64, rounds: usize, wild: bool) -> usize {
         if let Ok(job) = describe(
             &problem,
             Data {
+                pairs: None,
                 x,
                 y: Some(y),
                 weights: vec![],
@@ -198,6 +199,7 @@ fn every_metric_stays_within_its_bounds() {
             if let Ok(job) = describe(
                 asked.problem(),
                 Data {
+                    pairs: None,
                     x,
                     y: Some(y),
                     weights: vec![],
@@ -248,6 +250,7 @@ fn periodic_distances_are_bounded_closely() {
         let job = describe(
             asked.problem(),
             Data {
+                pairs: None,
                 x,
                 y: Some(y),
                 weights: vec![],

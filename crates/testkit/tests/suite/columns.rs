@@ -114,7 +114,12 @@ fn asked(lcg: &mut Lcg, at: usize, fold: &str, by: &str) -> Asked {
     );
     Asked {
         problem,
-        data: Data { x, y, weights },
+        data: Data {
+            pairs: None,
+            x,
+            y,
+            weights,
+        },
         what,
     }
 }
@@ -262,6 +267,7 @@ fn groups_without_rows_have_no_pairs() {
     );
     let problem: Problem = toml::from_str(&text).unwrap();
     let data = Data {
+        pairs: None,
         x,
         y: Some(y),
         weights: vec![None],
@@ -320,6 +326,7 @@ fn sides_without_groups_have_no_pairs() {
         asked.problem.y = Some(asked.problem.x.clone());
         asked.problem.domain = None;
         asked.data = Data {
+            pairs: None,
             x,
             y: Some(y),
             weights: vec![weights],
@@ -343,6 +350,7 @@ fn formulas_tell_the_first_nan() {
     let text = "schema = 1\nx = 'x'\npair = 'euclidean'\nfolds = [{ kind = 'histogram', values = { v = 'log(x.z * y.z)' }, axes = [{ bins = 3, range = [0.0, 0.3] }] }]";
     let problem: Problem = toml::from_str(text).unwrap();
     let data = Data {
+        pairs: None,
         x,
         y: None,
         weights: vec![None],

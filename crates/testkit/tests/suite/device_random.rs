@@ -351,6 +351,7 @@ fn questions_that_went_wrong_are_right() {
         let job = describe(
             &problem,
             Data {
+                pairs: None,
                 x,
                 y: None,
                 weights: vec![None],
@@ -395,6 +396,7 @@ fn sums_have_the_same_bits_for_every_tile() {
         let job = describe(
             &problem,
             Data {
+                pairs: None,
                 x,
                 y,
                 weights: vec![None],

@@ -87,6 +87,7 @@ fn asked(folds: &str, domain: Domain, rows: usize) -> (Problem, Job) {
     let job = describe(
         &problem,
         Data {
+            pairs: None,
             x: cloud(41, rows, 3),
             y,
             weights: made,
@@ -212,6 +213,7 @@ fn lost_devices_leave_their_tiles_to_the_others() {
         let job = describe(
             &problem,
             Data {
+                pairs: None,
                 x: cloud(41, rows, 3),
                 y: None,
                 weights: vec![None],

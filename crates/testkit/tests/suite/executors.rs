@@ -106,6 +106,7 @@ fn asked(n: usize, m: Option<usize>, fold: FoldSpec) -> (Problem, Job) {
     let job = describe(
         &problem,
         Data {
+            pairs: None,
             x,
             y,
             weights: vec![],

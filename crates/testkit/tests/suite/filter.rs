@@ -74,6 +74,7 @@ fn check(problem: &Problem, data: &Data, what: &str) -> bool {
 /// Checks `value` of all rows of `x` and of `y` in each of the folds: how many were filtered.
 fn across(x: &Table, y: &Table, value: &str, folds: &[FoldSpec], what: &str) -> usize {
     let data = Data {
+        pairs: None,
         x: x.clone(),
         y: Some(y.clone()),
         weights: vec![],
@@ -92,6 +93,7 @@ fn across(x: &Table, y: &Table, value: &str, folds: &[FoldSpec], what: &str) -> 
 /// The same of all rows of `x` and themselves; joins take every pair once.
 fn within(x: &Table, value: &str, folds: &[FoldSpec], what: &str) -> usize {
     let data = Data {
+        pairs: None,
         x: x.clone(),
         y: None,
         weights: vec![],
@@ -191,6 +193,7 @@ fn rows_with_nan_are_not_filtered_but_answered() {
     assert!(check(
         &problem,
         &Data {
+            pairs: None,
             x,
             y: None,
             weights: vec![]

@@ -34,6 +34,7 @@ fn random_formulas_have_the_bits_of_the_oracle() {
         let job = match describe(
             &problem,
             Data {
+                pairs: None,
                 x,
                 y: Some(y),
                 weights: vec![],
@@ -81,6 +82,7 @@ fn formulas_called_symmetric_are_so_to_the_bit() {
         let job = describe(
             asked.problem(),
             Data {
+                pairs: None,
                 x,
                 y: None,
                 weights: vec![],

@@ -283,6 +283,7 @@ fn random_job(lcg: &mut Lcg, count: usize) -> (Vec<(String, bool)>, Job) {
     let mut job = describe(
         &problem,
         Data {
+            pairs: None,
             x,
             y: Some(y),
             weights: vec![],
@@ -324,6 +325,7 @@ fn cloud(seed: u64, n: usize, d: usize) -> Table {
 /// The problem described for one table, without weights.
 fn alone(problem: &Problem, x: Table) -> Job {
     let data = Data {
+        pairs: None,
         x,
         y: None,
         weights: vec![],
@@ -373,6 +375,7 @@ fn exact_folds_of_single_precision_rows_are_exact() {
             let job = describe(
                 &problem,
                 Data {
+                    pairs: None,
                     x: x.clone(),
                     y,
                     weights: vec![],
@@ -444,6 +447,7 @@ fn ranges_are_found_on_the_device() {
             format!("schema = 1\nx = {{ name = \"x\" }}\npair = {{ {pair} }}\nfolds = [{fold}]\n");
         let problem: Problem = toml::from_str(&text).unwrap();
         let data = Data {
+            pairs: None,
             x: tables[x].clone(),
             y: None,
             weights: vec![None],

@@ -74,6 +74,7 @@ pub(crate) fn weighed(lcg: &mut Lcg, x: Table, y: Option<Table>, weighed: bool) 
     let w = weights(n);
     let v = y.as_ref().map_or(w.clone(), |y| weights(y.rows()));
     Data {
+        pairs: None,
         x,
         y,
         weights: vec![weighed.then_some([w, v])],
@@ -199,6 +200,7 @@ fn groups_and_keys_have_the_answer_of_a_double_loop() {
 /// One table, without weights of rows.
 pub(crate) fn alone(x: Table) -> Data {
     Data {
+        pairs: None,
         x,
         y: None,
         weights: vec![None],

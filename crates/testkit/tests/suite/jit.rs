@@ -103,6 +103,7 @@ fn random(lcg: &mut Lcg, round: usize) -> Option<(String, Problem, Job)> {
     let job = describe(
         &problem,
         Data {
+            pairs: None,
             x,
             y: Some(y),
             weights: vec![],
@@ -197,6 +198,7 @@ fn lines_of_matrices_have_the_bits_of_the_oracle() {
         let job = describe(
             &problem,
             Data {
+                pairs: None,
                 x: x.clone(),
                 y: y.clone(),
                 weights: vec![],
@@ -249,6 +251,7 @@ fn code_is_made_once_for_a_question() {
         describe(
             asked.problem(),
             Data {
+                pairs: None,
                 x: x.clone(),
                 y: None,
                 weights: vec![],
@@ -277,6 +280,7 @@ fn no_code_is_made_for_neon() {
     let job = describe(
         asked.problem(),
         Data {
+            pairs: None,
             x: x.clone(),
             y: None,
             weights: vec![],
@@ -352,6 +356,7 @@ fn sums_are_those_of_the_oracle() {
         let mut job = describe(
             &problem,
             Data {
+                pairs: None,
                 x,
                 y: Some(y),
                 weights: vec![],
@@ -431,6 +436,7 @@ fn sums_of_terms_at_the_ends_of_single_precision_are_those_of_the_oracle() {
         let mut job = describe(
             asked.problem(),
             Data {
+                pairs: None,
                 x,
                 y: Some(y),
                 weights: vec![],
@@ -488,6 +494,7 @@ fn sums_of_many_numbers_in_a_box_are_those_of_the_oracle() {
         let job = describe(
             &problem,
             Data {
+                pairs: None,
                 x: x.clone(),
                 y: Some(y.clone()),
                 weights: vec![],
@@ -572,6 +579,7 @@ fn sums_of_rows_that_fail_are_those_of_the_oracle() {
             let job = describe(
                 &problem,
                 Data {
+                    pairs: None,
                     x: x.clone(),
                     y: Some(y.clone()),
                     weights: vec![],
@@ -640,6 +648,7 @@ fn largest_differences_of_rows_that_are_not_finite_are_those_of_the_oracle() {
             let job = describe(
                 &problem,
                 Data {
+                    pairs: None,
                     x: x.clone(),
                     y: y.clone(),
                     weights: vec![],
@@ -676,6 +685,7 @@ fn sums_in_single_precision_do_not_depend_on_tiles() {
         let job = describe(
             asked.problem(),
             Data {
+                pairs: None,
                 x: x.clone(),
                 y: Some(y.clone()),
                 weights: vec![],
@@ -756,6 +766,7 @@ fn reciprocal_roots_of_odd_numbers_are_those_of_the_oracle() {
             let job = describe(
                 asked.problem(),
                 Data {
+                    pairs: None,
                     x: x.clone(),
                     y: Some(y.clone()),
                     weights: vec![],

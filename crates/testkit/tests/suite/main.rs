@@ -1,5 +1,6 @@
 //! The behavioural suite of `cases/`, and properties of formulas, folds and partials.
 
+mod batches;
 mod bits;
 mod bounds;
 mod cases;
@@ -13,6 +14,7 @@ mod formulas;
 mod gpu;
 mod groups;
 mod jit;
+mod listed;
 mod nudged;
 mod orders;
 mod partials;

@@ -132,6 +132,7 @@ fn only_last_bits_are_explained() {
     let job = describe(
         &problem,
         Data {
+            pairs: None,
             x,
             y: Some(y),
             weights: vec![],

@@ -53,6 +53,7 @@ fn every_order_gives_the_same_bits() {
         let asked = pairs(&x).metric("euclidean").fold(fold.clone());
         let asked = if of_self { asked } else { asked.with(&y) };
         let data = Data {
+            pairs: None,
             x: x.clone(),
             y: (!of_self).then(|| y.clone()),
             weights: vec![None],

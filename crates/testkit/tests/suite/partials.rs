@@ -54,6 +54,7 @@ fn job(domain: Domain) -> (Problem, Job) {
     let job = describe(
         &problem,
         Data {
+            pairs: None,
             x,
             y: None,
             weights,
@@ -175,6 +176,7 @@ impl States {
         let job = describe(
             &problem,
             Data {
+                pairs: None,
                 x,
                 y: None,
                 weights,
@@ -253,6 +255,7 @@ fn partials_of_any_content_merge_or_are_refused() {
             ..toml::from_str(ALL).unwrap()
         };
         let data = Data {
+            pairs: None,
             x: x.clone(),
             y: None,
             weights: vec![weighed.then(|| [w.clone(), w.clone()])],

@@ -74,6 +74,7 @@ pub(crate) fn problem(folds: &str, metric: &str) -> Problem {
 /// The question of one table.
 pub(crate) fn of_one(problem: &Problem, x: Table, weights: Vec<Option<[Table; 2]>>) -> Job {
     let data = Data {
+        pairs: None,
         x,
         y: None,
         weights,
@@ -220,7 +221,15 @@ fn every_fold_in_every_space() {
                 let y = domain.is_none().then(|| table(&mut lcg, kind, m, 2));
                 let m = if domain.is_none() { m } else { n };
                 let weights = weights(&problem, n, m);
-                let Ok(job) = describe(&problem, Data { x, y, weights }) else {
+                let Ok(job) = describe(
+                    &problem,
+                    Data {
+                        pairs: None,
+                        x,
+                        y,
+                        weights,
+                    },
+                ) else {
                     continue;
                 };
                 let what = format!(
@@ -330,6 +339,7 @@ fn inequality_joins() {
             let job = describe(
                 &problem,
                 Data {
+                    pairs: None,
                     x,
                     y: Some(y),
                     weights: vec![None],
@@ -396,7 +406,15 @@ fn column_grids_prune_short_histograms() {
         let wx = weights(n);
         let wy = if second { weights(500) } else { wx.clone() };
         let weights = vec![fold.contains("weights").then_some([wx, wy])];
-        let Ok(job) = describe(&problem, Data { x, y, weights }) else {
+        let Ok(job) = describe(
+            &problem,
+            Data {
+                pairs: None,
+                x,
+                y,
+                weights,
+            },
+        ) else {
             continue;
         };
         let what = format!(
@@ -448,6 +466,7 @@ fn column_grids_prune_short_histograms() {
     let job = describe(
         &problem(folds[0], "euclidean"),
         Data {
+            pairs: None,
             x: table(&mut lcg, 0, 9, 2),
             y: None,
             weights: vec![None],
@@ -539,6 +558,7 @@ fn row_question(lcg: &mut Lcg, turn: usize) -> Option<(Problem, Job, String)> {
         [one(n), one(others)]
     });
     let data = Data {
+        pairs: None,
         x,
         y,
         weights: vec![weights],
@@ -611,6 +631,7 @@ fn several_folds_by_row_within_a_cut_off() {
         let job = describe(
             &problem,
             Data {
+                pairs: None,
                 x,
                 y: None,
                 weights: vec![None; folds.len()],
@@ -674,7 +695,15 @@ fn grids_of_histograms() {
             .then(|| table(&mut lcg, kind, 280, 3));
         let m = if problem.domain.is_none() { 280 } else { n };
         let weights = weights(&problem, n, m);
-        let Ok(job) = describe(&problem, Data { x, y, weights }) else {
+        let Ok(job) = describe(
+            &problem,
+            Data {
+                pairs: None,
+                x,
+                y,
+                weights,
+            },
+        ) else {
             continue;
         };
         if zipfold::internals::plan::prune::mode(&job).is_none() {
@@ -742,6 +771,7 @@ fn nan_of_pairs_that_another_axis_leaves_out() {
         };
         let problem_from = |from| problem(&fold(from), "euclidean");
         let data = || Data {
+            pairs: None,
             x: x.clone(),
             y: None,
             weights: vec![None],
@@ -818,6 +848,7 @@ fn sums_of_formulas_that_vanish() {
         let Ok(job) = describe(
             &problem,
             Data {
+                pairs: None,
                 x,
                 y,
                 weights: vec![weights],

@@ -234,6 +234,7 @@ fn no_pair_is_outside_its_own_range_and_bins_are_those_of_numpy() {
             problem.periodic_box = Some(vec![1.7; d]).filter(|_| d <= 4);
         }
         let data = Data {
+            pairs: None,
             x,
             y,
             weights: vec![None],
@@ -312,6 +313,7 @@ fn ranges_of_many_points_take_few_pairs() {
     let n = 20_000;
     let x = Table::f64(n, 3, (0..3 * n).map(|_| lcg.unit()).collect()).unwrap();
     let data = Data {
+        pairs: None,
         x,
         y: None,
         weights: vec![None],
@@ -344,6 +346,7 @@ fn ranges_that_are_none_are_refused() {
     let table = |items: Vec<f64>| Table::f64(items.len(), 1, items).unwrap();
     let refused = |items: Vec<f64>, pair: &str, wanted: &str| {
         let data = Data {
+            pairs: None,
             x: table(items),
             y: None,
             weights: vec![None],
@@ -368,6 +371,7 @@ fn every_axis_has_its_own_range() {
     let mut lcg = Lcg::new(11);
     let x = Table::f64(300, 3, (0..900).map(|_| lcg.between(-1.0, 1.0)).collect()).unwrap();
     let data = Data {
+        pairs: None,
         x,
         y: None,
         weights: vec![None],

@@ -120,6 +120,7 @@ fn data(problem: &Problem, n: usize, d: usize) -> Data {
         asked.then(|| [w.clone(), w.clone()])
     };
     Data {
+        pairs: None,
         weights: problem.folds.iter().map(weighed).collect(),
         x,
         y: None,

@@ -208,6 +208,7 @@ fn spellings_have_one_answer() {
                 problem.periodic_box = boxed.then(|| vec![4.0, 5.0, 6.0]);
                 problem.precision = Some(Precision::F64);
                 let data = Data {
+                    pairs: None,
                     x: x.clone(),
                     y: Some(y.clone()),
                     weights: vec![None; problem.folds.len()],
@@ -235,6 +236,7 @@ fn spellings_have_one_answer() {
 
 fn matrix(problem: &Problem, x: &Table) -> Result<Vec<f64>, String> {
     let data = Data {
+        pairs: None,
         x: x.clone(),
         y: None,
         weights: vec![None],
@@ -371,6 +373,7 @@ fn nulls_match_nothing() {
                 ..asked.problem().clone()
             };
             let data = Data {
+                pairs: None,
                 x: x.clone(),
                 y: Some(y.clone()),
                 weights: vec![None],
@@ -408,6 +411,7 @@ fn text_is_compared_and_nothing_else() {
         };
         let asked = pairs(&x).with(&y).fold(spec);
         let data = Data {
+            pairs: None,
             x: x.clone(),
             y: Some(y.clone()),
             weights: vec![None],
@@ -477,6 +481,7 @@ fn metrics_that_prepare_tables_are_the_same_in_formulas() {
     ] {
         for other in [Some(&y), None] {
             let data = |folds| Data {
+                pairs: None,
                 x: x.clone(),
                 y: other.cloned(),
                 weights: vec![None; folds],
@@ -523,6 +528,7 @@ fn rows_that_a_metric_changed_are_not_read_beside_it() {
         zipfold_core::describe(
             asked.problem(),
             Data {
+                pairs: None,
                 x: x.clone(),
                 y: None,
                 weights: vec![None],
@@ -553,6 +559,7 @@ fn rows_that_a_metric_changed_are_not_read_beside_it() {
     zipfold_core::describe(
         asked.problem(),
         Data {
+            pairs: None,
             x: x.clone(),
             y: None,
             weights: vec![None],
@@ -617,6 +624,7 @@ fn ones_are_counted_in_whole_numbers_alone() {
         ..asked.problem().clone()
     };
     let data = Data {
+        pairs: None,
         x,
         y: Some(y),
         weights: vec![None, None],
@@ -664,6 +672,7 @@ fn error_and_gamma_functions_are_those_of_the_reference() {
             .fold(FoldSpec::Matrix {})
             .fold(join(&format!("{text} > 0.25")));
         let data = Data {
+            pairs: None,
             x: x.clone(),
             y: Some(y.clone()),
             weights: vec![None, None],

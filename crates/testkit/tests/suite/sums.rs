@@ -127,6 +127,7 @@ fn asked(lcg: &mut Lcg, op: ReduceOp, value: &str, precision: Precision) -> Opti
     let job = describe(
         &problem,
         Data {
+            pairs: None,
             x,
             y,
             weights: vec![weights],
@@ -204,6 +205,7 @@ fn a_table_with_itself_has_the_answer_of_a_table_and_its_copy() {
                 let job = describe(
                     question.problem(),
                     Data {
+                        pairs: None,
                         x: x.clone(),
                         y,
                         weights: vec![None],
@@ -247,6 +249,7 @@ fn halves_are_for_values_that_cost_more() {
         describe(
             &problem,
             Data {
+                pairs: None,
                 x: x.clone(),
                 y: None,
                 weights: vec![None],
@@ -322,6 +325,7 @@ fn sums_are_those_of_one_value_after_another() {
                 let Ok(job) = describe(
                     &problem,
                     Data {
+                        pairs: None,
                         x: x.clone(),
                         y: None,
                         weights: vec![both],
@@ -403,6 +407,7 @@ fn log_sums_of_single_precision_are_near_those_of_double() {
                 let job = describe(
                     question.problem(),
                     Data {
+                        pairs: None,
                         x: x.clone(),
                         y: Some(y.clone()),
                         weights: both(),

@@ -67,6 +67,7 @@ fn histogram(
         ..asked.problem().clone()
     };
     let data = Data {
+        pairs: None,
         x: x.clone(),
         y: y.cloned(),
         weights: vec![Some(w.map(column))],
@@ -165,6 +166,7 @@ fn values_of_all_sizes_have_their_mean() {
     let got = everywhere(
         asked.problem(),
         &Data {
+            pairs: None,
             x: x.clone(),
             y: None,
             weights: vec![None],
@@ -219,6 +221,7 @@ fn missing_weights_are_refused_left_out_or_nan() {
                 ..asked.problem().clone()
             };
             let data = Data {
+                pairs: None,
                 x: x.clone(),
                 y: None,
                 weights: vec![Some([column(w), column(w)])],
@@ -266,6 +269,7 @@ fn means_divide_by_the_weights_of_their_column() {
         let asked = pairs(&x).with(&y).formula("abs(x[0] - y[0])").fold(fold);
         let w = Table::f64(3, cols, items.to_vec()).unwrap();
         let data = Data {
+            pairs: None,
             x: x.clone(),
             y: Some(y.clone()),
             weights: vec![Some([w.clone(), w])],
@@ -295,6 +299,7 @@ fn one_result_of_half_of_the_pairs_has_each_pair_once() {
         everywhere(
             asked.problem(),
             &Data {
+                pairs: None,
                 x: x.clone(),
                 y: None,
                 weights: vec![None],
@@ -360,6 +365,7 @@ fn infinite_exponents_are_summed() {
         everywhere(
             asked.problem(),
             &Data {
+                pairs: None,
                 x: x.clone(),
                 y: Some(y.clone()),
                 weights: vec![None],
@@ -401,6 +407,7 @@ fn rows_of_any_size_and_none_have_their_angles() {
         everywhere(
             &problem,
             &Data {
+                pairs: None,
                 x,
                 y: Some(y),
                 weights: vec![None],
@@ -437,6 +444,7 @@ fn rows_of_any_size_and_none_have_their_angles() {
     let got = everywhere(
         asked.problem(),
         &Data {
+            pairs: None,
             x: x.clone(),
             y: None,
             weights: vec![None],

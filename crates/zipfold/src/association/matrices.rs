@@ -188,6 +188,7 @@ fn overlaps(weights: Reserved<f64>, n: usize, options: &Options<'_>) -> Result<R
         stop(options)?;
         let last = (first + STRIP).min(n);
         let data = Data {
+            pairs: None,
             x: Table::f64(last - first, n, weights[first * n..last * n].to_vec())?,
             y: Some(all.clone()),
             weights: vec![None],

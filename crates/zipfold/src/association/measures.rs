@@ -486,6 +486,7 @@ impl Products {
             Table::f64(rows.len(), samples, items)
         };
         let data = Data {
+            pairs: None,
             x: table(&self.rows, strip.clone())?,
             y: Some(table(&other.rows, strip.start - from..n - from)?),
             weights: vec![None],

@@ -237,6 +237,7 @@ impl Correlogram {
             ..Problem::new(input(&self.data), pair, vec![fold])
         };
         let data = Data {
+            pairs: None,
             x: spikes.table.clone(),
             y: None,
             weights: vec![None],

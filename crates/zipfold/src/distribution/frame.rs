@@ -154,6 +154,7 @@ impl Prepared {
         (
             problem,
             Data {
+                pairs: None,
                 x: tables[question.from].clone(),
                 y,
                 weights: vec![None],

@@ -141,6 +141,7 @@ impl PairCount {
             false => None,
         };
         let data = Data {
+            pairs: None,
             x: first.table.clone(),
             y: (!same).then(|| second.table.clone()),
             weights: vec![weights],

@@ -79,6 +79,7 @@ impl PairQuestion<'_> {
             ..self.wanted
         };
         let data = Data {
+            pairs: None,
             x: points.table(wanted, &options.budget)?,
             y: None,
             weights: vec![None],

@@ -35,6 +35,7 @@ impl RecordForm {
             | Fold::Quantile(_)
             | Fold::Histogram(_)
             | Fold::Extremes(_)
+            | Fold::Listed(_)
             | Fold::Grouped(_) => None,
         }
     }

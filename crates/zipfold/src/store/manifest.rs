@@ -182,7 +182,9 @@ fn hash_of(path: &str, budget: &Budget) -> Result<String> {
 
 /// The inputs that a problem names.
 fn inputs(problem: &mut Problem) -> Vec<&mut Input> {
-    let Problem { x, y, folds, .. } = problem;
+    let Problem {
+        x, y, pairs, folds, ..
+    } = problem;
     let weights = folds.iter_mut().filter_map(|fold| match fold {
         FoldSpec::Reduce { weights, .. } => weights.as_mut(),
         FoldSpec::Matrix {}
@@ -193,7 +195,7 @@ fn inputs(problem: &mut Problem) -> Vec<&mut Input> {
         | FoldSpec::Top(_)
         | FoldSpec::Quantile(_) => None,
     });
-    [Some(x), y.as_mut()]
+    [Some(x), y.as_mut(), pairs.as_mut()]
         .into_iter()
         .flatten()
         .chain(weights)

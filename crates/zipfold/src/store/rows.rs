@@ -359,6 +359,7 @@ impl<'a> Reader<'a> {
                 let (table, weights) = self.gathered(0, &all)?;
                 let twice = |table: Option<Table>| table.map(|table| [table.clone(), table]);
                 let data = Data {
+                    pairs: None,
                     x: table,
                     y: None,
                     weights: weights.into_iter().map(twice).collect(),
@@ -370,6 +371,7 @@ impl<'a> Reader<'a> {
                 let (other, of_y) = self.gathered(second, &y)?;
                 let both = of_x.into_iter().zip(of_y).map(|(x, y)| Some([x?, y?]));
                 let data = Data {
+                    pairs: None,
                     x: table,
                     y: Some(other),
                     weights: both.collect(),
@@ -419,6 +421,7 @@ impl<'a> Reader<'a> {
         let ((x, weights), (y, of_y)) = (x.tables()?, y.tables()?);
         let both = weights.into_iter().zip(of_y).map(|(x, y)| Some([x?, y?]));
         let data = Data {
+            pairs: None,
             x,
             y: (!self.space.is_self()).then_some(y),
             weights: both.collect(),

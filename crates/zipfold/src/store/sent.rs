@@ -19,6 +19,7 @@ const MOST: u64 = 256 << 20;
 pub(crate) struct Sent {
     x: SentTable,
     y: Option<SentTable>,
+    pairs: Option<SentTable>,
     weights: Vec<Option<[SentTable; 2]>>,
 }
 
@@ -88,7 +89,7 @@ impl Sent {
     /// `Request` where they are too large to be sent; those of the store.
     pub(crate) fn write(files: &dyn Files, data: &Data) -> Result<()> {
         let weights = data.weights.iter().flatten().flatten();
-        let sides = [Some(&data.x), data.y.as_ref()];
+        let sides = [Some(&data.x), data.y.as_ref(), data.pairs.as_ref()];
         let all: u64 = sides.into_iter().flatten().chain(weights).map(bytes).sum();
         if all > MOST {
             let e = Error::request(format!("{all} bytes of rows to be sent to workers"));
@@ -100,6 +101,7 @@ impl Sent {
         let sent = Sent {
             x: SentTable::new(&data.x),
             y: data.y.as_ref().map(SentTable::new),
+            pairs: data.pairs.as_ref().map(SentTable::new),
             weights: data.weights.iter().map(|w| w.as_ref().map(pair)).collect(),
         };
         let payload = postcard::to_stdvec(&sent).map_err(|e| Error::internal(e.to_string()))?;
@@ -121,6 +123,7 @@ impl Sent {
         Ok(Data {
             x: sent.x.table()?,
             y: sent.y.map(SentTable::table).transpose()?,
+            pairs: sent.pairs.map(SentTable::table).transpose()?,
             weights: weights
                 .map(|both| both.map(pair).transpose())
                 .collect::<Result<_>>()?,

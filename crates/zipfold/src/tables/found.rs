@@ -338,8 +338,7 @@ impl<'a> Matching<'a> {
         };
         let (wanted, problem) = (self.wanted, self.listed_problem());
         let (x, y) = (self.data.x.clone(), Some(self.data.other().clone()));
-        let weights = vec![None];
-        let data = Data { x, y, weights };
+        let data = Data::of_tables(x, y);
         let pairs = ListedPairs::new(&problem, data, keys, self.options)?;
         let half = self.is_half()?;
         let similar = self.is_similarity();
@@ -384,8 +383,7 @@ impl<'a> Matching<'a> {
                 Some(table.of_rows(&of_side(table, 1))?)
             }
         };
-        let weights = vec![None];
-        Ok(Data { x, y, weights })
+        Ok(Data::of_tables(x, y))
     }
     /// How many rows of x and of y have a partner.
     fn counts(&self) -> [usize; 2] {
@@ -682,8 +680,7 @@ impl<'a> Matching<'a> {
         let rows: Vec<u32> = lists.tied.iter().map(|(row, _)| *row).collect();
         let x = with_column(&data.x.of_rows(&rows)?, LAST, last)?;
         let y = Some(data.other().clone());
-        let weights = vec![None];
-        let data = Data { x, y, weights };
+        let data = Data::of_tables(x, y);
         let (problem, similar) = (self.ties_problem(), self.is_similarity());
         let answer = Query::new(&problem, &data, self.options).run()?;
         let columns = columns_of(&answer)?;

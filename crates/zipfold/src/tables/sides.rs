@@ -229,6 +229,11 @@ impl Arranged<'_> {
         };
         number_texts(problem, &self.named, &mut x, y.as_mut(), budget)?;
         let weights = vec![];
-        Ok(Data { x, y, weights })
+        Ok(Data {
+            pairs: None,
+            x,
+            y,
+            weights,
+        })
     }
 }

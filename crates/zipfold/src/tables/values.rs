@@ -39,8 +39,16 @@ impl PairFormula {
         let y = Some(data.other().clone());
         let weights = vec![None];
         let x = data.x.clone();
-        let job =
-            describe(&problem, Data { x, y, weights }).map_err(|e| e.at_least(Opt::Select))?;
+        let job = describe(
+            &problem,
+            Data {
+                pairs: None,
+                x,
+                y,
+                weights,
+            },
+        )
+        .map_err(|e| e.at_least(Opt::Select))?;
         Ok(PairFormula { job })
     }
     /// The values of pairs; NaN where a pair has no row of y.

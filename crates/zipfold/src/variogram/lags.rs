@@ -318,6 +318,7 @@ impl Variogram {
             ..Problem::new(input(&self.data), pair, vec![fold])
         };
         let data = Data {
+            pairs: None,
             x: places.table.clone(),
             y: None,
             weights: vec![None],

@@ -34,6 +34,7 @@ fn memory_that_is_too_small_changes_no_answer() {
         let job = describe(
             &problem,
             Data {
+                pairs: None,
                 x: x.clone(),
                 y,
                 weights: vec![],

@@ -50,7 +50,16 @@ fn is_decided((text, domain): (&str, Domain), name: &str, (n, d): (usize, usize)
     let y = (domain == Domain::Cross).then(|| rows(name, (n / 2 + 1, d), 5));
     let x = rows(name, (n, d), 3);
     let weights = vec![];
-    let job = describe(&problem, Data { x, y, weights }).unwrap();
+    let job = describe(
+        &problem,
+        Data {
+            pairs: None,
+            x,
+            y,
+            weights,
+        },
+    )
+    .unwrap();
     let wanted = numbers(&job, &oracle::run(&job).unwrap());
     let got = match on_device(&problem, &job, device, &[("fold.tiles", "matrix")]) {
         Err(e) if e.to_string().contains("products of rounded rows") => return false,
@@ -178,6 +187,7 @@ fn products_that_do_not_serve_are_refused() {
             "pair = {{ metric = \"{metric}\" }}\nfolds = [{{ {fold} }}]"
         ));
         let data = Data {
+            pairs: None,
             x: rows("unit", (200, dim), 1),
             y: None,
             weights: vec![],

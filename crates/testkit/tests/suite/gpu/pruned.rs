@@ -47,7 +47,16 @@ fn question(lcg: &mut Lcg, fold: &str, kind: usize, dim: usize) -> Option<(Probl
     let y = two.then(|| table(lcg, kind, 777, dim));
     let m = y.as_ref().map_or(n, Table::rows);
     let weights = weights(&problem, n, m);
-    let job = describe(&problem, Data { x, y, weights }).ok()?;
+    let job = describe(
+        &problem,
+        Data {
+            pairs: None,
+            x,
+            y,
+            weights,
+        },
+    )
+    .ok()?;
     Some((problem, job))
 }
 

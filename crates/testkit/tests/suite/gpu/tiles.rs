@@ -126,6 +126,7 @@ fn a_balanced_diagonal_counts_every_pair_once() {
     let job = describe(
         &cross,
         Data {
+            pairs: None,
             x: cloud(21, 300, 3),
             y: Some(cloud(22, 300, 3)),
             weights: vec![],
@@ -181,6 +182,7 @@ fn folds_of_wide_rows_take_their_cells_from_dense_tiles() {
         let job = describe(
             &problem,
             Data {
+                pairs: None,
                 x: cloud(41, 555, dim),
                 y,
                 weights: vec![],
@@ -253,6 +255,7 @@ fn predicates_of_wide_rows_take_their_cells_from_dense_tiles() {
         let job = describe(
             &problem,
             Data {
+                pairs: None,
                 x: cloud(41, 555, *dim),
                 y,
                 weights: vec![],
@@ -357,6 +360,7 @@ fn inner_products_of_16_bit_rows_are_those_of_single_precision() {
         };
         let other = (domain == Domain::Cross).then(|| rounded(cloud(32, 190, dim)));
         let data = Data {
+            pairs: None,
             x: rounded(cloud(31, 301, dim)),
             y: other,
             weights: vec![],
@@ -456,6 +460,7 @@ fn inner_products_by_matrix_units_are_as_near_as_their_type_says() {
         };
         let other = (domain == Domain::Cross).then(|| rows(52, 190));
         let data = Data {
+            pairs: None,
             x: rows(51, 301),
             y: other,
             weights: vec![],

@@ -1,0 +1,165 @@
+//! Listed pairs and batches at the command: lists of every format, files, interruptions, shares and
+//! stores, refusals by their line.
+#![cfg(unix)]
+
+mod command;
+mod runs;
+
+use runs::{Folder, Random, SLOWLY};
+use std::fs;
+
+/// Rows of three numbers and a frame, and a list of pairs in no order.
+fn inputs(folder: &Folder, rows: usize, pairs: usize) {
+    let mut random = Random(140);
+    let mut text = "x,y,z,frame\n".to_string();
+    for row in 0..rows {
+        let [x, y, z] = [(); 3].map(|()| random.next());
+        text += &format!("{x},{y},{z},f{}\n", row % 7);
+    }
+    fs::write(folder.path("a.csv"), text).unwrap();
+    let mut row = || (random.next() * rows as f64) as usize;
+    let mut text = "i,j\n".to_string();
+    (0..pairs).for_each(|_| text += &format!("{},{}\n", row(), row()));
+    fs::write(folder.path("p.csv"), text).unwrap();
+}
+
+fn read(folder: &Folder, name: &str) -> Vec<Vec<String>> {
+    let text = fs::read_to_string(folder.path(name)).unwrap();
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    let cells = |line: &str| line.split(',').map(str::to_string).collect();
+    lines.skip(1).map(cells).collect()
+}
+
+#[test]
+fn values_of_a_list_lie_in_its_order() {
+    let folder = Folder::new("listed-values");
+    inputs(&folder, 50, 400);
+    folder.finish("dist a.csv --columns x,y,z --pairs p.csv -o v.csv");
+    let (rows, pairs, values) = (
+        read(&folder, "a.csv"),
+        read(&folder, "p.csv"),
+        read(&folder, "v.csv"),
+    );
+    assert_eq!(values.len(), pairs.len());
+    let number = |text: &String| text.parse::<f64>().unwrap();
+    for (pair, line) in pairs.iter().zip(&values) {
+        assert_eq!(pair[..], line[..2]);
+        let [a, b] = [0, 1].map(|at| &rows[number(&pair[at]) as usize]);
+        let square = |at: usize| (number(&a[at]) - number(&b[at])).powi(2);
+        let apart = (square(0) + square(1) + square(2)).sqrt();
+        assert!((apart - number(&line[2])).abs() < 1e-12);
+    }
+    for suffix in ["npy", "npz", "parquet", "tsv"] {
+        folder.finish(&format!(
+            "dist a.csv --columns x,y,z --pairs p.csv -o v.{suffix} --plot v-{suffix}.svg"
+        ));
+    }
+    folder.finish("dist a.csv --columns x,y,z --pairs p.csv -o w.csv --report w.html --json");
+    folder.finish(
+        "hist a.csv --columns x,y,z --batch frame --bins 5 -o h.npz --report h.html --plot h.svg",
+    );
+    let page = fs::read_to_string(folder.path("w.html")).unwrap();
+    assert!(page.contains("p.csv") && page.contains("</svg>"));
+    // A list without pairs is a list.
+    fs::write(folder.path("none.csv"), "i,j\n").unwrap();
+    folder.finish("reduce a.csv --columns x,y,z --pairs none.csv --op count -o none.out.csv");
+    let mut explained = folder.command("explain dist a.csv --columns x,y,z --pairs p.csv");
+    let explained = explained.stdout(std::process::Stdio::piped()).output();
+    let text = String::from_utf8(explained.unwrap().stdout).unwrap();
+    assert!(text.contains("400: listed, 50 rows"), "{text}");
+}
+
+/// The same bytes after an interruption, in shards, and in a store.
+#[test]
+fn lists_and_batches_go_on_and_merge_to_the_bytes_of_one_run() {
+    let folder = Folder::new("listed-shares");
+    inputs(&folder, 3000, 400_000);
+    let list = "a.csv --columns x,y,z --pairs p.csv";
+    let batch = "a.csv --columns x,y,z --batch frame";
+    for words in [
+        format!("dist {list}"),
+        format!("reduce {list} --op sum"),
+        format!("hist {list} --bins 20 --range 0 2"),
+        format!("hist {batch} --bins 20 --range 0 2"),
+        format!("reduce {batch} --op mean --axis all"),
+        format!("dist {batch} --condensed"),
+    ] {
+        let words = format!("{words} {SLOWLY}");
+        folder.clear("right.");
+        folder.finish(&format!("{words} -o right.csv"));
+        let right = fs::read(folder.path("right.csv")).unwrap();
+        if folder.end_midway(&words, "out.csv", "-KILL") {
+            folder.finish(&format!("{words} -o out.csv --resume"));
+            assert!(
+                fs::read(folder.path("out.csv")).unwrap() == right,
+                "{words}"
+            );
+        }
+        folder.clear("part");
+        for share in 1..=3 {
+            folder.finish(&format!("{words} --shard {share}/3 -o part{share}.part"));
+        }
+        folder.clear("merged.");
+        folder.finish("merge part1.part part2.part part3.part -o merged.csv");
+        assert!(
+            fs::read(folder.path("merged.csv")).unwrap() == right,
+            "{words}"
+        );
+    }
+    let problem = "schema = 1\nx = { name = 'a.csv', columns = ['x', 'y', 'z'] }\npairs = 'p.csv'\nfolds = [{ kind = 'matrix' }]\n";
+    fs::write(folder.path("list.toml"), problem).unwrap();
+    folder.finish("plan list.toml --store s --shares 4");
+    folder.finish("work s");
+    folder.finish("merge s -o store.csv");
+    folder.finish("run list.toml -o one.csv");
+    let [store, one] = ["store.csv", "one.csv"].map(|name| fs::read(folder.path(name)).unwrap());
+    assert!(store == one);
+}
+
+#[test]
+fn other_lists_are_refused_by_their_line() {
+    let folder = Folder::new("listed-refused");
+    inputs(&folder, 50, 10);
+    for (list, wanted) in [
+        (
+            "i,j\n0,1\n2,50\n",
+            "expected a row of x from 0 to 49, got 50",
+        ),
+        ("i,j\n0,1\n-1,4\n", "got -1"),
+        ("i,j\n0,1\n1.5,4\n", "got 1.5"),
+        ("i,j,k\n0,1,2\n", "expected two columns"),
+        ("i\n0\n", "expected two columns"),
+    ] {
+        fs::write(folder.path("odd.csv"), list).unwrap();
+        let done = folder.output("dist a.csv --columns x,y,z --pairs odd.csv -o odd.out.csv");
+        let said = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert!(!done.status.success() && said.contains(wanted), "{said}");
+        assert!(said.contains("odd.csv"), "{said}");
+        assert!(list.lines().count() < 3 || said.contains("row 1"), "{said}");
+    }
+    for (words, wanted) in [
+        (
+            "dist a.csv --columns x,y,z --pairs p.csv --condensed -o o.csv",
+            "matrix",
+        ),
+        (
+            "knn a.csv --columns x,y,z --pairs p.csv --ordered -k 1 -o o.npz",
+            "no domain",
+        ),
+        (
+            "hist a.csv --columns x,y,z --batch time -o o.csv",
+            "no column 'time'",
+        ),
+        (
+            "dist a.csv --columns x,y,z --pairs missing.csv -o o.csv",
+            "missing.csv",
+        ),
+    ] {
+        let done = folder.output(words);
+        let said = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert!(
+            !done.status.success() && said.contains(wanted),
+            "{words}: {said}"
+        );
+    }
+}
