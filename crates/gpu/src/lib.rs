@@ -24,6 +24,7 @@ pub mod pages;
 pub mod points;
 pub mod rectangle;
 mod roles;
+mod row_pieces;
 pub mod rows;
 mod runs;
 pub mod runtime;

@@ -25,6 +25,8 @@ use crate::emit::panels;
 use crate::emit::strip::{self, Known};
 use crate::emit::sweep::{self, FoldText, THREADS};
 use crate::pack::Layout;
+pub(crate) use crate::row_pieces::NONE;
+use crate::row_pieces::{AT_A_TIME, by_span, put_indices, put_values};
 use crate::rows::{JobRows, Loaded, Rows};
 use crate::runs::RunList;
 use crate::runtime::{Arg, Device, Grid, Kernel, Memory};
@@ -51,7 +53,6 @@ use zipfold_plan::tiles::credited;
 
 /// Slots of a page of matches.
 pub(crate) const PAGE: usize = 8192;
-pub(crate) const NONE: u32 = u32::MAX;
 
 /// A compiled sweep of one side.
 pub(crate) struct Pass {
@@ -366,26 +367,6 @@ struct KeptLists {
     tally: Memory,
 }
 
-/// Results that come home at a time, and those of them that a thread of the host takes.
-const AT_A_TIME: usize = 1 << 19;
-const COPIED: usize = 1 << 14;
-
-/// Results from `from` on, of `n` anchors by span, as parts of spans: the span, the place of the
-/// first anchor, results.
-fn by_span<T>(from: usize, results: &[T], n: usize) -> impl Iterator<Item = (usize, usize, &[T])> {
-    let mut rest = (from, results);
-    std::iter::from_fn(move || {
-        let (from, results) = rest;
-        if results.is_empty() {
-            return None;
-        }
-        let (span, at) = (from / n, from % n);
-        let (part, others) = results.split_at(results.len().min(n - at));
-        rest = (from + part.len(), others);
-        Some((span, at, part))
-    })
-}
-
 /// The predicate in single precision, where it filters one.
 fn truth(job: &Job, sweeps: &Sweeps) -> Option<Truth> {
     sweeps.filter.filter(|f| f.predicate)?;
@@ -691,40 +672,23 @@ impl Launch<'_> {
         let mut pieces: Vec<RowPiece> = (0..spans).map(|_| piece()).collect();
         let mark = self.device.mark()?;
         let lanes = (n * spans, AT_A_TIME);
+        let mut values = |from, values: &[f64]| {
+            let parts = by_span(from, values, n);
+            parts.for_each(|(span, at, values)| {
+                put_values(&mut pieces[span], at, values, near.largest)
+            });
+            Ok(())
+        };
+        self.device.bring(&kept.values, lanes, &mark, &mut values)?;
+        let mut indices = |from, indices: &[u32]| {
+            for (span, at, indices) in by_span(from, indices, n) {
+                let pairs = |lane| self.pairs_of(lane, span);
+                put_indices(&mut pieces[span], at, indices, (worst, &pairs));
+            }
+            Ok(())
+        };
         self.device
-            .bring(&kept.values, lanes, &mark, &mut |from, values: &[f64]| {
-                for (span, at, values) in by_span(from, values, n) {
-                    let kept = pieces[span].acc[2 * at..].par_chunks_mut(2 * COPIED);
-                    kept.zip(values.par_chunks(COPIED))
-                        .for_each(|(kept, values)| {
-                            for (kept, value) in kept.as_chunks_mut::<2>().0.iter_mut().zip(values)
-                            {
-                                kept[0] = if near.largest { -value } else { *value };
-                            }
-                        });
-                }
-                Ok(())
-            })?;
-        self.device
-            .bring(&kept.indices, lanes, &mark, &mut |from, indices: &[u32]| {
-                for (span, at, indices) in by_span(from, indices, n) {
-                    let RowPiece { acc, counts, .. } = &mut pieces[span];
-                    let kept = acc[2 * at..].par_chunks_mut(2 * COPIED);
-                    let kept = kept.zip(counts[at..].par_chunks_mut(COPIED));
-                    let each = kept.zip(indices.par_chunks(COPIED)).enumerate();
-                    each.for_each(|(part, ((kept, counts), indices))| {
-                        let kept = kept.as_chunks_mut::<2>().0.iter_mut().zip(counts);
-                        for (lane, ((kept, count), index)) in kept.zip(indices).enumerate() {
-                            *count = self.pairs_of(at + part * COPIED + lane, span);
-                            match *index {
-                                NONE => *kept = [worst, f64::INFINITY],
-                                index => kept[1] = f64::from(index),
-                            }
-                        }
-                    });
-                }
-                Ok(())
-            })?;
+            .bring(&kept.indices, lanes, &mark, &mut indices)?;
         pieces.into_iter().for_each(|piece| state.push_rows(piece));
         self.tallied(&kept.tally)
     }

@@ -148,6 +148,17 @@ fn no_products(asked: ProductType) -> Error {
     ))
 }
 
+/// Returns the refusal of numbers that the type does not hold.
+fn does_not_fit(asked: ProductType) -> Error {
+    let e = Error::request(format!("a number does not fit {}", asked.name()))
+        .at_place(Opt::Set.like("dense.input"));
+    let most = match asked {
+        ProductType::Half(LowPrecision::F16) => "65504",
+        _ => "finite numbers below 3.4e38",
+    };
+    e.limit(most).remedy("bf16 or f32")
+}
+
 /// Returns the type that `overrides` ask for, if any.
 fn requested(overrides: &Overrides) -> Option<Option<ProductType>> {
     Some(match overrides.dense_input? {
@@ -184,16 +195,10 @@ pub fn input(job: &Job, overrides: &Overrides) -> Result<Option<ProductType>> {
     if !fits || job.precision != asked.precision() {
         return Err(no_products(asked));
     }
-    if !all(job, |v| asked.holds(v)) {
-        let e = Error::request(format!("a number does not fit {}", asked.name()))
-            .at_place(Opt::Set.like("dense.input"));
-        let most = match asked {
-            ProductType::Half(LowPrecision::F16) => "65504",
-            _ => "finite numbers below 3.4e38",
-        };
-        return Err(e.limit(most).remedy("bf16 or f32"));
+    match all(job, |v| asked.holds(v)) {
+        true => Ok(Some(asked)),
+        false => Err(does_not_fit(asked)),
     }
-    Ok(Some(asked))
 }
 
 /// Returns whether `job` is a matrix whose one reduction is an inner product of a vector of x and

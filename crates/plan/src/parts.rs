@@ -195,13 +195,17 @@ pub fn fold_parts(
         let start = parts.start(at);
         let strip = |tile: &Tile| tile.rows.start - start..tile.rows.end - start;
         let strips: Vec<Range<usize>> = tiles.iter().map(strip).collect();
-        let Folded { states, tally } = fold(at, &strips)?;
-        let (states, tally) = job.of_part(parts, at, states, tally);
-        let each = job.folds.iter().zip(&mut all.states).zip(states);
-        each.for_each(|((fold, into), from)| fold.join_slots(into, from));
-        all.tally.merge(&tally);
+        add(job, (parts, at), fold(at, &strips)?, &mut all);
     }
     Ok(all)
+}
+
+/// Adds what part `at` gives, as a question of its own, to `all`.
+fn add(job: &Job, (parts, at): (&KeyParts, usize), found: Folded, all: &mut Folded) {
+    let (states, tally) = job.of_part(parts, at, found.states, found.tally);
+    let each = job.folds.iter().zip(&mut all.states).zip(states);
+    each.for_each(|((fold, into), from)| fold.join_slots(into, from));
+    all.tally.merge(&tally);
 }
 
 /// Lists the tiles of the part `job` in the strips that `rows` are, as its own plan cuts them.

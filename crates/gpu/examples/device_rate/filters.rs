@@ -2,6 +2,7 @@
 //! other spacings and more of them, grids of two axes.
 
 use super::{L2, Work, half, square};
+use zipfold_core::Table;
 
 const S: usize = 524_288;
 const FEW: usize = S / 4;
@@ -36,11 +37,20 @@ pub(crate) fn space(name: &str) -> &'static str {
     }
 }
 
-/// The number of groups of rows that a workload of this name asks for.
-pub(crate) fn groups(name: &str) -> Option<usize> {
-    let (_, asked) = name.split_once("filter ")?;
-    let (count, _) = asked.split_once(" kinds")?;
-    count.parse().ok()
+/// The rows `x` in as many groups as a workload of this name asks for.
+pub(crate) fn in_groups(name: &str, x: Table) -> zipfold_core::Result<Table> {
+    let asked = name.strip_prefix("filter ").unwrap_or_default();
+    let count = asked
+        .split_once(" kinds")
+        .and_then(|(count, _)| count.parse().ok());
+    let Some(count): Option<usize> = count else {
+        return Ok(x);
+    };
+    let kinds = (0..x.rows())
+        .map(|row| (row * 7919 % count) as f64)
+        .collect();
+    let kinds = Table::f64(x.rows(), 1, kinds)?.with_names(vec!["kind".into()])?;
+    x.with_attributes(kinds)
 }
 
 /// A fold with its edges: 40 bins of equal ratio, or bins whose edges go by the power 1.3.

@@ -3,6 +3,7 @@
 //! that name without choices of their own are run with each of them.
 
 mod folds;
+mod products;
 mod wide;
 mod works;
 
@@ -196,6 +197,7 @@ fn main() {
         .chain(&folds::WORKS)
         .chain(&wide::WORKS)
         .chain(&works::filters::WORKS)
+        .chain(&products::WORKS)
         .filter(|w| only.is_none_or(|o| w.0.contains(o.as_str())))
     {
         let mut run = vec![work.7];

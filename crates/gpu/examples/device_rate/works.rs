@@ -41,7 +41,7 @@ pub(crate) const fn square(
     (name, n, n, 3, Domain::Cross, pair, fold, set)
 }
 
-const DENSE: &str = r#"{ kind = "matrix" }"#;
+pub(crate) const DENSE: &str = r#"{ kind = "matrix" }"#;
 const SDH: [&str; 3] = [
     r#"{ kind = "histogram", axes = [{ bins = 50, range = [0.0, 1.7320508] }] }"#,
     r#"{ kind = "histogram", axes = [{ bins = 300, range = [0.0, 1.7320508] }] }"#,
@@ -60,11 +60,11 @@ const NEAR: [&str; 5] = [
     r#"{ kind = "join", where = "sum((x - y)^2) < 0.1" }"#,
 ];
 const ANGLE: &str = r#"{ kind = "join", where = "cosine(x, y) < 0.12" }"#;
-const ANGLES: &str = "cosine(x, y)";
+pub(crate) const ANGLES: &str = "cosine(x, y)";
 const COUNT: &str = r#"{ kind = "reduce", op = "count" }"#;
 pub(crate) const L2: &str = "euclidean(x, y)";
 const L1: &str = "cityblock(x, y)";
-const N: usize = 16384;
+pub(crate) const N: usize = 16384;
 const S: usize = 524_288;
 
 const GAUSS: &str = "exp(-sum((x - y)^2) * 10)";
@@ -76,7 +76,7 @@ const CUBE: &str = "sum(abs(x - y)^3)";
 const MILLION: usize = 1_000_000;
 
 /// First what the planner picks, of every workload; variants by hand after it.
-pub(crate) const WORKS: [Work; 95] = [
+pub(crate) const WORKS: [Work; 88] = [
     (
         "dense dot f32",
         N,
@@ -159,76 +159,6 @@ pub(crate) const WORKS: [Work; 95] = [
         L1,
         DENSE,
         "f64",
-    ),
-    (
-        "dense dot f64",
-        N / 2,
-        N / 2,
-        512,
-        Domain::Cross,
-        "sum(x * y)",
-        DENSE,
-        "dense.input=f64",
-    ),
-    (
-        "dense dot f64",
-        N / 2,
-        N / 2,
-        512,
-        Domain::Cross,
-        "sum(x * y)",
-        DENSE,
-        "",
-    ),
-    (
-        "dense cosine f64",
-        N / 2,
-        N / 2,
-        512,
-        Domain::Cross,
-        ANGLES,
-        DENSE,
-        "dense.input=f64",
-    ),
-    (
-        "dense cosine f64",
-        N / 2,
-        N / 2,
-        512,
-        Domain::Cross,
-        ANGLES,
-        DENSE,
-        "",
-    ),
-    (
-        "dense L2 f64",
-        N / 2,
-        N / 2,
-        512,
-        Domain::Cross,
-        L2,
-        DENSE,
-        "",
-    ),
-    (
-        "dense dot f32",
-        N,
-        N,
-        512,
-        Domain::Cross,
-        "sum(x * y)",
-        DENSE,
-        "dense.input=tf32",
-    ),
-    (
-        "dense dot f32",
-        N,
-        N,
-        512,
-        Domain::Cross,
-        "sum(x * y)",
-        DENSE,
-        "dense.input=tf32x3",
     ),
     (
         "triangle L1 f32",
@@ -958,21 +888,13 @@ pub(crate) fn job(work: &Work, most: usize, longest: usize) -> zipfold_core::Res
     } else {
         vec![]
     };
-    let mut x = table(1, scale(n), d, half);
-    if let Some(groups) = filters::groups(work.0) {
-        let kinds = (0..scale(n))
-            .map(|row| (row * 7919 % groups) as f64)
-            .collect();
-        let kinds = Table::f64(scale(n), 1, kinds)?.with_names(vec!["kind".into()])?;
-        x = x.with_attributes(kinds)?;
-    }
-    describe(
-        &problem,
-        Data {
-            pairs: None,
-            x,
-            y,
-            weights,
-        },
-    )
+    let x = filters::in_groups(work.0, table(1, scale(n), d, half))?;
+    let pairs = None;
+    let data = Data {
+        pairs,
+        x,
+        y,
+        weights,
+    };
+    describe(&problem, data)
 }

@@ -1,5 +1,17 @@
 //! Family *matrix*: inner products of rows of 16-bit numbers, or in single or double precision, by
 //! the matrix units where a device has them.
+//!
+//! ```text
+//! blocks of a band of rows of tiles go together
+//! copy the first slices of both sides' rows to shared memory, some stages of them
+//! for each stage of slices
+//!     wait for it; copy the next one over the one before
+//!     each warp: for each slice, products of 16 x 8 pairs from groups of components
+//! value of each sum and of the numbers of its rows; write it, and its mirror
+//! ```
+//!
+//! Packed rows lie as a lane takes them, so a load of 16 bytes is all that it needs of a row for one
+//! or two products, and no number moves between registers.
 
 use super::fill;
 use super::maps::{self, Map, Placing};

@@ -85,10 +85,7 @@ pub(super) fn plan(
     (devices, facts_of_rows): (&[Facts], Option<&RowFacts>),
     overrides: &Overrides,
 ) -> Result<Plan> {
-    if let Some(Residency::Block | Residency::Overlap) = overrides.device_rows {
-        let e = Error::request("expected rows on every device, or tile by tile, for groups");
-        return Err(e.at_place(Opt::By).remedy("leave device.rows away"));
-    }
+    refuse_blocks(overrides)?;
     let mut host = host;
     let by_parts = match host.by_parts.take() {
         Some(by_parts) => *by_parts,
@@ -104,13 +101,7 @@ pub(super) fn plan(
         ..by_parts.clone()
     };
     let swept = plan_for_all(&whole, alone, devices, &all_pairs, facts_of_rows)?;
-    let batches = match devices.len() {
-        1 => 1,
-        several => several * BATCHES_EACH,
-    };
-    let strips = batches.div_ceil(parts.list.len().max(1)).min(STRIPS);
-    let (rows, cols) = parts::largest(parts);
-    let tiling = Tiling::new(rows.div_ceil(strips.max(1)), cols);
+    let tiling = tiling(parts, devices.len());
     let tiles = parts::tiles(parts, tiling).len();
     Ok(Plan {
         tiling,
@@ -124,4 +115,24 @@ pub(super) fn plan(
         part: by_parts.part,
         ..swept
     })
+}
+
+/// Refuses rows that lie by blocks of tiles.
+fn refuse_blocks(overrides: &Overrides) -> Result<()> {
+    if let Some(Residency::Block | Residency::Overlap) = overrides.device_rows {
+        let e = Error::request("expected rows on every device, or tile by tile, for groups");
+        return Err(e.at_place(Opt::By).remedy("leave device.rows away"));
+    }
+    Ok(())
+}
+
+/// Returns tiles that are whole parts, or strips of them where several devices share out few.
+fn tiling(parts: &KeyParts, devices: usize) -> Tiling {
+    let batches = match devices {
+        1 => 1,
+        several => several * BATCHES_EACH,
+    };
+    let strips = batches.div_ceil(parts.list.len().max(1)).clamp(1, STRIPS);
+    let (rows, cols) = parts::largest(parts);
+    Tiling::new(rows.div_ceil(strips), cols)
 }
