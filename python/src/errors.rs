@@ -52,7 +52,7 @@ pub(crate) fn words(opt: Opt, given: Given<'_>) -> String {
         .replace('"', "'"),
         (Opt::Window, _) => format!("window=[{}]", value.replace(',', ", ")),
         (Opt::Output, _) if value.ends_with(".npy") => "out=numpy.memmap(…)".into(),
-        (Opt::Output, _) if value.ends_with(".parquet") => format!(".save({})", literal(value)),
+        (Opt::Output, _) if value.ends_with(".parquet") => format!(".save('{value}')"),
         (Opt::Pair, _) => format!("metric={}", literal(value)),
         _ => format!("{}={}", argument(opt), literal(value)),
     }

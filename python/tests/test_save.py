@@ -59,7 +59,7 @@ def test_nothing_to_write_is_refused():
 
 def test_matches_beyond_memory_go_to_a_file(tmp_path):
     rows = np.random.default_rng(5).random((1500, 3))
-    question = zf.pairs(rows).join("value < 0.7")
+    question = zf.pairs(rows).join("euclidean(x, y) < 0.7")
     with pytest.raises(zf.ResourceError, match=r"\.save\('matches\.parquet'\)"):
         question.run(memory="9MiB")
     [small] = question.save(tmp_path / "small.csv", memory="9MiB")

@@ -322,8 +322,12 @@ def problem_of(path: str, folder: str) -> str:
     The workers of a store see its folder, and need neither fsspec nor the keys of the URLs. ``inputs/urls.json`` has the
     fingerprints; the plan has the hashes of the copies.
     """
-    with open(path, encoding="utf-8") as file:
-        text = file.read()
+    try:
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+    except (OSError, UnicodeDecodeError):
+        # The engine says what is wrong with it.
+        return path
     if "://" not in text:
         return path
     problem = _parsed(path, text)
