@@ -7,7 +7,7 @@ use super::{
 use std::collections::HashMap;
 use zipfold_core::Job;
 use zipfold_core::fold::{
-    Fold, Grouped, Histogram, Join, JoinKind, Listed, ListedPlaces, Nearest, ReduceAxis,
+    Fold, Grouped, Histogram, Join, JoinKind, Listed, ListedPlaces, Nearest, Reduce, ReduceAxis,
 };
 use zipfold_core::keys::{NONE, RowKeys};
 use zipfold_core::parts::Keep;
@@ -172,7 +172,7 @@ fn apart(f: &Grouped, kept: &[&Pair]) -> Option<Vec<Wanted>> {
             best.chunks(3).map(|line| exactly(line.to_vec())).collect()
         })),
         Fold::Reduce(r) if r.axis == ReduceAxis::All => Some(by_batch(f, kept, |pairs| {
-            let all = result(f, [0, 0], pairs);
+            let all = row(r, &both_ways(f, r, pairs));
             all.into_iter().map(|number| vec![number]).collect()
         })),
         Fold::Reduce(_)
@@ -185,6 +185,17 @@ fn apart(f: &Grouped, kept: &[&Pair]) -> Option<Vec<Wanted>> {
         | Fold::Extremes(_)
         | Fold::Grouped(_) => None,
     }
+}
+
+/// The values of pairs with the row that is folded away; of half of the pairs both ways, unless a pair
+/// counts once.
+fn both_ways<'p>(f: &Grouped, r: &Reduce, pairs: &[&'p Pair]) -> Vec<Taken<'p>> {
+    let ways = |p: &&'p Pair| {
+        let back = f.parts.half && !r.once && p.i != p.j;
+        let value = &p.roots[r.root][..];
+        [Some((value, p.j)), back.then_some((value, p.i))]
+    };
+    pairs.iter().flat_map(ways).flatten().collect()
 }
 
 /// The lines of each batch, after its number.
