@@ -36,6 +36,7 @@ fn rows(seed: u64, n: usize) -> Table {
 fn one(n: usize) -> Data {
     let weights = vec![None];
     Data {
+        pairs: None,
         x: rows(1, n),
         y: None,
         weights,
@@ -82,7 +83,7 @@ const FORCE: OutputOptions = OutputOptions {
 };
 
 fn target_of(path: &Path, problem: &Problem) -> Target {
-    target(&path.to_string_lossy(), &problem.folds, FORCE)
+    target(&path.to_string_lossy(), problem, FORCE)
 }
 
 /// Asks and writes to `path`; whether matches were written to runs, and the peak of the budget.
