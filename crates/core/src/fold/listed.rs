@@ -164,7 +164,8 @@ impl Accumulate for Listed {
         state.push(self.place(line.row, line.first), wide);
         // A pair of half of the pairs has two places in a matrix.
         if line.half && self.places == ListedPlaces::Matrix {
-            for (value, j) in values.iter().zip(line.first..) {
+            let others = values.iter().zip(line.first..);
+            for (value, j) in others.filter(|(_, j)| *j != line.row) {
                 state.push(self.place(j, line.row), std::iter::once((*value).into()));
             }
         }
