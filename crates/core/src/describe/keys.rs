@@ -114,7 +114,7 @@ impl Conditions {
     /// Returns the parts of a question that lists its `pairs`, of which conditions keep some.
     ///
     /// # Errors
-    /// `Request` for too many parts.
+    /// `Request` for too many pairs or parts.
     pub(super) fn listed(self, pairs: RowPairs, taken: Taken, half: bool) -> Result<KeyParts> {
         let half = half && !taken.both;
         let same = |keys: &RowKeys, [i, j]: [usize; 2]| {
@@ -130,7 +130,7 @@ impl Conditions {
             let grouped = self.by.as_ref().is_none_or(|by| same(by, [i, j]).is_some());
             keyed && grouped && self.window.holds(i, j)
         };
-        let divided = listed::divide(pairs, taken, self.by.as_ref(), (half, keeps));
+        let divided = listed::divide(pairs, taken, self.by.as_ref(), (half, keeps))?;
         let (listed, cut) = (divided.listed, (divided.list, divided.orders));
         let batches = self.batches;
         let parts = KeyParts::of_list((self.by, self.within, self.window), listed, cut, half)?;

@@ -51,10 +51,7 @@ fn pairs_in(table: &Table, name: &str, (rows, names): ([usize; 2], [&str; 2])) -
             .at_place(name.to_string())
             .remedy("choose the two columns of row numbers"));
     }
-    if table.rows() > u32::MAX as usize {
-        let e = Error::request(format!("{} pairs", table.rows())).at_place(Opt::Pairs);
-        return Err(e.limit(format!("{} pairs", u32::MAX)));
-    }
+    countable(table.rows())?;
     let number = |at: usize, side: usize| {
         let given = table.get(at, side);
         let row = given as u32;
@@ -70,6 +67,17 @@ fn pairs_in(table: &Table, name: &str, (rows, names): ([usize; 2], [&str; 2])) -
     };
     let pair = |at: usize| Ok([number(at, 0)?, number(at, 1)?]);
     (0..table.rows()).map(pair).collect()
+}
+
+/// Refuses more pairs than 32 bits count.
+fn countable(pairs: usize) -> Result<()> {
+    match u32::try_from(pairs) {
+        Ok(_) => Ok(()),
+        Err(_) => {
+            let e = Error::request(format!("{pairs} pairs")).at_place(Opt::Pairs);
+            Err(e.limit(format!("{} pairs", u32::MAX)))
+        }
+    }
 }
 
 /// The refusal of a number beyond the rows, or of none.
@@ -266,16 +274,26 @@ pub(crate) struct Divided {
     pub(crate) listed: PairList,
 }
 
-/// Divides the pairs that `keeps` keeps into parts, apart by groups.
+/// Divides the pairs that `keeps` keeps into parts, apart by groups. `half` says that pairs have no
+/// order.
+///
+/// # Errors
+/// `Request` for more pairs than 32 bits count, both ways.
 pub(crate) fn divide(
-    pairs: RowPairs,
+    listed: RowPairs,
     taken: Taken,
     by: Option<&RowKeys>,
     (half, keeps): (bool, impl Fn([u32; 2]) -> bool),
-) -> Divided {
-    let pairs = match taken.both {
-        true => both_ways(&pairs),
-        false => pairs,
+) -> Result<Divided> {
+    let listed = match taken.both {
+        true => both_ways(&listed)?,
+        false => listed,
+    };
+    // Parts then have the pairs in the order in which answers name them, so ties within a part are
+    // those of the question.
+    let pairs = match half {
+        true => lower_first(&listed),
+        false => listed.clone(),
     };
     // The lower group first, where pairs have no order.
     let groups = |at: u32| {
@@ -309,18 +327,27 @@ pub(crate) fn divide(
         Side::X => [heads, others],
         Side::Y => [others, heads],
     };
-    let listed = PairList::new(pairs, places, taken.along);
-    Divided {
+    let listed = PairList::new(listed, places, taken.along);
+    Ok(Divided {
         list,
         orders,
         listed,
-    }
+    })
 }
 
 /// Each pair and its reverse; a row paired with itself once.
-fn both_ways(pairs: &[[u32; 2]]) -> RowPairs {
-    let back = pairs.iter().filter(|[i, j]| i != j).map(|[i, j]| [*j, *i]);
-    pairs.iter().copied().chain(back).collect()
+///
+/// # Errors
+/// `Request` for more than 32 bits count.
+fn both_ways(pairs: &[[u32; 2]]) -> Result<RowPairs> {
+    let back = || pairs.iter().filter(|[i, j]| i != j).map(|[i, j]| [*j, *i]);
+    countable(pairs.len() + back().count())?;
+    Ok(pairs.iter().copied().chain(back()).collect())
+}
+
+/// Each pair with its lower row first.
+fn lower_first(pairs: &[[u32; 2]]) -> RowPairs {
+    pairs.iter().map(|[i, j]| [*i.min(j), *i.max(j)]).collect()
 }
 
 /// The places `all` of `pairs`, by row of the side `along`, then by the other row, then as given; and
@@ -386,7 +413,8 @@ mod tests {
                     taken(side, whole),
                     None,
                     (false, |_| true),
-                );
+                )
+                .unwrap();
                 let mut seen = vec![false; pairs.len()];
                 for part in &all.list {
                     let space = part.space(None);

@@ -32,9 +32,12 @@ pub(super) fn lines(job: &Job, f: &Grouped, pairs: &[&Pair]) -> Vec<Wanted> {
     }
 }
 
-/// The pairs of the question, each as often as it counts.
+/// The pairs of the question, each as often as it counts. Pairs without order have their lower row
+/// first.
 fn kept<'p>(f: &Grouped, pairs: &[&'p Pair]) -> Vec<&'p Pair> {
-    let often = f.parts.listed.as_ref().map(|listed| counts(&listed.pairs));
+    let named = |pair: &[u32; 2]| named(f, *pair);
+    let often = f.parts.listed.as_ref();
+    let often = often.map(|listed| counts(listed.pairs.iter().map(named)));
     pairs
         .iter()
         .copied()
@@ -75,12 +78,18 @@ fn is_kept(f: &Grouped, pair: &Pair) -> bool {
     grouped && within && f.parts.window.holds(pair.i, pair.j)
 }
 
+/// A listed pair as answers name it.
+fn named(f: &Grouped, [i, j]: [u32; 2]) -> [u32; 2] {
+    match f.parts.half {
+        true => [i.min(j), i.max(j)],
+        false => [i, j],
+    }
+}
+
 /// How often a list has each of its pairs.
-fn counts(pairs: &[[u32; 2]]) -> HashMap<[u32; 2], usize> {
+fn counts(pairs: impl Iterator<Item = [u32; 2]>) -> HashMap<[u32; 2], usize> {
     let mut counts = HashMap::new();
-    pairs
-        .iter()
-        .for_each(|pair| *counts.entry(*pair).or_default() += 1);
+    pairs.for_each(|pair| *counts.entry(pair).or_default() += 1);
     counts
 }
 
@@ -97,7 +106,7 @@ fn listed(f: &Grouped, v: &Listed, kept: &[&Pair]) -> Vec<Wanted> {
     let value = |pair: &&Pair| ([pair.i as u32, pair.j as u32], pair.roots[v.root][0]);
     let values: HashMap<[u32; 2], f64> = kept.iter().map(value).collect();
     let line = |own: &[u32; 2]| {
-        let value = values.get(own).copied().unwrap_or(f64::NAN);
+        let value = values.get(&named(f, *own)).copied().unwrap_or(f64::NAN);
         [f64::from(own[0]), f64::from(own[1]), value].map(Wanted::exactly)
     };
     pairs.flat_map(line).collect()

