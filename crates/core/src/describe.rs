@@ -251,7 +251,10 @@ impl Asking<'_> {
         let pairs = listed::read(problem, data)?;
         let taken = listed::Taken::by(&folds, half)?;
         let parts = Arc::new(kept.listed(pairs, taken, half)?);
-        let fold = |fold| Grouped::new(fold, parts.clone(), &space).map(Fold::Grouped);
+        let fold = |fold| {
+            let fold = taken.placed(fold);
+            Grouped::new(fold, parts.clone(), &space).map(Fold::Grouped)
+        };
         let folds = folds.into_iter().map(fold).collect::<Result<_>>()?;
         Ok(ByGroups {
             space,

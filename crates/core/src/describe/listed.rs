@@ -193,6 +193,13 @@ impl Taken {
             both,
         })
     }
+    /// Gives values of listed pairs the places that they have in these parts; others stay.
+    pub(crate) fn placed(&self, fold: Fold) -> Fold {
+        match fold {
+            Fold::Listed(listed) => Fold::Listed(listed.along(self.along)),
+            other => other,
+        }
+    }
 }
 
 /// Parts on their way.

@@ -2,7 +2,8 @@
 //! values of listed pairs, or the matrices of batches.
 //!
 //! ```text
-//! listed pairs   a column for each pair (`describe/listed.rs`): the place of a value is its column
+//! listed pairs   a column for each pair (`describe/listed.rs`), or a row next to results by column:
+//!                the place of a value is that column, or that row
 //! batches        a matrix, row after row, or SciPy's condensed order, of each
 //! ```
 //!
@@ -14,6 +15,7 @@ use super::{
     ValuedPair,
 };
 use crate::hash::Hash;
+use crate::pair::Side;
 use crate::space::Domain;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -21,8 +23,10 @@ use std::ops::Range;
 /// Where the value of a pair of a part lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ListedPlaces {
-    /// At the place of its column.
+    /// At the place of its column: the list is sorted by row of x.
     Columns,
+    /// At the place of its row: the list is sorted by row of y.
+    Rows,
     /// At that of a matrix.
     Matrix,
     /// At that of SciPy's condensed order.
@@ -50,6 +54,15 @@ impl Listed {
             rows: [0; 2],
         }
     }
+    /// Returns the fold of listed pairs in parts that have a row of `along` for several of them, and
+    /// one of the other side for each.
+    pub(crate) fn along(self, along: Side) -> Listed {
+        let places = match along {
+            Side::X => ListedPlaces::Columns,
+            Side::Y => ListedPlaces::Rows,
+        };
+        Listed { places, ..self }
+    }
     /// Returns the fold of the matrices of batches.
     pub(crate) fn of_batches(dense: Dense) -> Listed {
         let places = match dense.condensed {
@@ -66,6 +79,7 @@ impl Listed {
     pub(super) fn count(&self, n: usize, m: usize) -> usize {
         match self.places {
             ListedPlaces::Columns => m,
+            ListedPlaces::Rows => n,
             ListedPlaces::Matrix => n * m,
             ListedPlaces::Condensed => n * n.saturating_sub(1) / 2,
         }
@@ -76,6 +90,7 @@ impl Listed {
         let [n, m] = self.rows;
         let place = match self.places {
             ListedPlaces::Columns => j,
+            ListedPlaces::Rows => i,
             ListedPlaces::Matrix => i * m + j,
             ListedPlaces::Condensed => n * i - i * (i + 1) / 2 + j - i - 1,
         };
@@ -199,7 +214,7 @@ impl Accumulate for Listed {
     }
     fn describe(&self) -> String {
         match self.places {
-            ListedPlaces::Columns => "the value of every listed pair",
+            ListedPlaces::Columns | ListedPlaces::Rows => "the value of every listed pair",
             ListedPlaces::Matrix => "the matrix of every batch",
             ListedPlaces::Condensed => "the values of i < j of every batch",
         }

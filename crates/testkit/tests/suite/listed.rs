@@ -244,6 +244,47 @@ fn values_are_in_the_order_of_the_list_and_a_pair_counts_for_its_row_of_x() {
     }
 }
 
+/// Next to results by column the list is sorted by row of y, and values still lie where their pairs
+/// are listed.
+#[test]
+fn values_next_to_results_by_column_are_in_the_order_of_the_list() {
+    let mut lcg = Lcg::new(149);
+    for more in ["", "cutoff = 0.4", "within = 'band:30'"] {
+        for shape in SHAPES {
+            let data = data(&mut lcg, 40, false, (shape, ""), false);
+            let data = Data {
+                weights: vec![None; 2],
+                ..data
+            };
+            let both = format!("{}, {}", FOLDS[0], FOLDS[11]);
+            check(&problem(&both, false, more), &data).unwrap();
+            let of = |fold: &str| {
+                let own = Data {
+                    weights: vec![None; 1 + usize::from(fold == both)],
+                    ..data.clone()
+                };
+                numbers(&problem(fold, false, more), &own)
+            };
+            let [together, alone] = [&both, FOLDS[0]].map(of);
+            let bits = |all: &[f64]| all.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
+            assert_eq!(bits(&together), bits(&alone), "{more} {shape:?}");
+        }
+    }
+}
+
+/// Pairs without order are named by their lower row, and equal values by these names.
+#[test]
+fn the_best_of_equal_pairs_without_order_is_the_first_by_its_lower_row() {
+    // Values of 1, 1 and 0.
+    let data = Data {
+        pairs: Some(table(&[[3, 0], [1, 2], [2, 3]])),
+        ..crate::groups::alone(Table::f64(4, 1, vec![0.0, 0.0, 1.0, 1.0]).unwrap())
+    };
+    let problem = problem("{ kind = 'top', k = 2 }", false, "domain = 'diagonal'");
+    check(&problem, &data).unwrap();
+    assert_eq!(numbers(&problem, &data), [2.0, 3.0, 0.0, 0.0, 3.0, 1.0]);
+}
+
 /// Several parts, and a row that has more pairs than a part.
 #[test]
 fn long_lists_have_the_same_bits_in_any_order_of_the_list() {
