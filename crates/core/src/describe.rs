@@ -435,10 +435,8 @@ fn check_hashes(problem: &Problem, data: &Data) -> Result<()> {
             None
         }
     });
-    let mut inputs = [Some(&problem.x), problem.y.as_ref()]
-        .into_iter()
-        .flatten()
-        .chain(weights);
+    let tables = [Some(&problem.x), problem.y.as_ref(), problem.pairs.as_ref()];
+    let mut inputs = tables.into_iter().flatten().chain(weights);
     // All data are read for it.
     if inputs.all(|input| input.hash.is_none()) {
         return Ok(());

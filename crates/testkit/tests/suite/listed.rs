@@ -359,6 +359,11 @@ fn lists_that_mean_nothing_are_refused() {
     ] {
         refused(&problem(row, false, ""), &one(cols, items), words);
     }
+    // A hash of the list alone is looked at, too.
+    let mut other = problem(row, false, "");
+    let pairs = other.pairs.as_mut().unwrap();
+    pairs.hash = Some("0".repeat(32));
+    refused(&other, &one(2, vec![0.0, 1.0]), "asks for 0000");
     let mut unasked = problem(row, false, "");
     unasked.pairs = None;
     refused(&unasked, &one(2, vec![0.0, 1.0]), "lists none");
