@@ -340,10 +340,25 @@ impl KeyParts {
             starts,
         })
     }
-    /// Returns the part with the most pairs; plans are made for it.
-    pub fn largest(&self) -> Option<usize> {
-        let pairs = |part: &Part| part.space(None).size().unwrap_or(u64::MAX);
-        (0..self.list.len()).max_by_key(|at| (pairs(&self.list[*at]), usize::MAX - at))
+    /// Returns the part with the most pairs, for which plans are made, and the one with the most of
+    /// all others.
+    pub fn largest(&self) -> [Option<usize>; 2] {
+        let pairs = |at: &usize| self.list[*at].space(None).size().unwrap_or(u64::MAX);
+        let most = |without: Option<usize>| {
+            let others = (0..self.list.len()).filter(|at| Some(*at) != without);
+            others.max_by_key(|at| (pairs(at), usize::MAX - at))
+        };
+        let first = most(None);
+        [first, first.and_then(|first| most(Some(first)))]
+    }
+    /// Returns the bytes of a list of pairs and of the rows and bands of its parts; 0 without a list.
+    pub fn listed_bytes(&self) -> u64 {
+        let Some(listed) = &self.listed else { return 0 };
+        let numbers = self.orders.iter().map(Vec::len).sum::<usize>() + listed.places.len();
+        let banded = self.list.iter().filter(|part| part.band.is_some());
+        let bands: usize = banded.map(|part| part.rows.len()).sum();
+        let parts = self.list.len() * size_of::<Part>();
+        (8 * (listed.pairs.len() + bands) + 4 * numbers + parts) as u64
     }
 }
 

@@ -46,8 +46,7 @@ pub(crate) fn plan(
     if inner.tiling.cols >= sample.space.m {
         inner.tiling = Tiling::new(inner.tiling.rows, inner.tiling.cols.max(cols));
     }
-    let strips = (TILES / parts.list.len().max(1)).clamp(1, STRIPS);
-    let tiling = Tiling::new(rows.div_ceil(strips), cols);
+    let tiling = Tiling::new(rows.div_ceil(strips(parts)), cols);
     let (tiles, pairs) = (tiles(parts, tiling).len(), job.pairs()?);
     let threads = inner.threads;
     let terms = terms(
@@ -75,7 +74,9 @@ pub(crate) fn plan(
         tiles_per_batch: (tiles / (threads * BATCHES)).max(1),
         pairs,
         tiles,
-        peak_bytes: states.saturating_add(working(&sample, &inner)),
+        peak_bytes: states
+            .saturating_add(working(job, (parts, &sample), &inner)?)
+            .saturating_add(parts.listed_bytes()),
         seconds: terms.iter().map(|term| term.seconds).sum(),
         bound: terms.first().map_or_else(String::new, |t| t.what.clone()),
         terms,
@@ -83,6 +84,11 @@ pub(crate) fn plan(
         part: Some(Box::new(inner.clone())),
         ..inner
     })
+}
+
+/// The strips that each part is cut into.
+fn strips(parts: &KeyParts) -> usize {
+    (TILES / parts.list.len().max(1)).clamp(1, STRIPS)
 }
 
 /// What the time is made of: parts cost what the sample costs for as many pairs, `share` times its
@@ -103,10 +109,8 @@ fn terms(inner: &Plan, parts: &KeyParts, share: f64) -> Vec<Term> {
 
 /// The part that is planned for all: the one with the most pairs.
 fn sample(job: &Job, parts: &KeyParts) -> Result<Job> {
-    match parts.largest() {
-        Some(at) => job.part(parts, at),
-        None => job.empty_part(),
-    }
+    let [largest, _] = parts.largest();
+    largest.map_or_else(|| job.empty_part(), |at| job.part(parts, at))
 }
 
 /// The most rows of x, and of y, that a part has.
@@ -118,12 +122,25 @@ pub(crate) fn largest(parts: &KeyParts) -> (usize, usize) {
     )
 }
 
-/// Bytes of what all threads hold while each computes a part as large as `sample`.
-fn working(sample: &Job, plan: &Plan) -> u64 {
-    let (n, m) = (sample.space.n as u64, sample.space.m as u64);
-    let rows = n * sample.x.width() as u64 * 8 + m * sample.other().width() as u64 * 8;
-    let one = working_bytes(sample, 1, plan.tiling, plan.prune).saturating_add(rows);
-    one.saturating_mul(plan.threads as u64)
+/// Bytes of what all threads hold while one computes the largest part, `sample`, and each other one as
+/// large as the next.
+///
+/// # Errors
+/// `Internal` if the rows of a part make no table.
+fn working(job: &Job, (parts, sample): (&KeyParts, &Job), plan: &Plan) -> Result<u64> {
+    let of_part = |part: &Job| {
+        let (n, m) = (part.space.n as u64, part.space.m as u64);
+        let rows = n * part.x.width() as u64 * 8 + m * part.other().width() as u64 * 8;
+        working_bytes(part, 1, plan.tiling, plan.prune).saturating_add(rows)
+    };
+    let all = of_part(sample);
+    // Strips of the largest part are computed by several threads, each with the rows of it all.
+    let others = match parts.largest() {
+        [_, Some(next)] if strips(parts) == 1 => of_part(&job.part(parts, next)?),
+        _ => all,
+    };
+    let threads = plan.threads.saturating_sub(1) as u64;
+    Ok(all.saturating_add(others.saturating_mul(threads)))
 }
 
 /// Bytes that a run of `job` takes next to inputs and results.
@@ -132,7 +149,7 @@ fn working(sample: &Job, plan: &Plan) -> u64 {
 /// `Internal` if the rows of a part make no table.
 pub fn working_of(job: &Job, plan: &Plan, tiling: Tiling) -> Result<u64> {
     match (&job.parts, &plan.part) {
-        (Some(parts), Some(inner)) => Ok(working(&sample(job, parts)?, inner)),
+        (Some(parts), Some(inner)) => working(job, (parts, &sample(job, parts)?), inner),
         _ => Ok(working_bytes(job, plan.threads, tiling, plan.prune)),
     }
 }

@@ -170,14 +170,19 @@ impl Taken {
     pub(crate) fn by(folds: &[Fold], half: bool) -> Result<Taken> {
         let is_down =
             |fold: &Fold| matches!(fold, Fold::Reduce(fold) if fold.axis == ReduceAxis::Column);
-        let is_loose = |fold: &Fold| {
+        let is_unordered = |fold: &Fold| {
             matches!(
                 fold,
                 Fold::Histogram(_) | Fold::Extremes(_) | Fold::Listed(_)
             )
         };
+        // Pairs that are found have an order, and are put together from any parts of a row.
+        let is_loose = |fold: &Fold| {
+            let inner = matches!(fold, Fold::Join(fold) if fold.kind == JoinKind::Inner);
+            inner || is_unordered(fold) || matches!(fold, Fold::Top(_))
+        };
         let down = folds.iter().any(is_down);
-        if down && !folds.iter().all(|fold| is_down(fold) || is_loose(fold)) {
+        if down && !folds.iter().all(|fold| is_down(fold) || is_unordered(fold)) {
             let e = Error::request("expected results by row or by column, got both");
             return Err(e.at_place(Opt::Pairs).remedy("one run for each fold"));
         }
