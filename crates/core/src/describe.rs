@@ -95,6 +95,12 @@ impl Job {
     }
 }
 
+/// Returns the bytes that [`describe`] takes in passing to sort and divide a list of pairs; 0 without
+/// one. What stays of it is [`KeyParts::listed_bytes`].
+pub fn passing_bytes(problem: &Problem, data: &Data) -> u64 {
+    listed::passing_bytes(problem, data)
+}
+
 /// Resolves `problem` over `data`.
 ///
 /// # Errors

@@ -16,7 +16,7 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 use zipfold_core::advice::advice;
 use zipfold_core::data::Data;
-use zipfold_core::describe::describe_until;
+use zipfold_core::describe::{describe_until, passing_bytes};
 use zipfold_core::fold::Columns;
 use zipfold_core::message::Wording;
 use zipfold_core::problem::Problem;
@@ -166,6 +166,10 @@ impl<'a> Query<'a> {
                 .stop
                 .is_some_and(|stop| stop.load(Ordering::Relaxed))
         };
+        // What stays of it is reserved by the run.
+        let _list = options
+            .budget
+            .reserve(passing_bytes(problem, self.data), "the list of pairs")?;
         let job = describe_until(problem, self.data.clone(), &stop)?;
         Ok((
             job,

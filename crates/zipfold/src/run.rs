@@ -421,6 +421,8 @@ fn reserve(
         working_of(job, plan, host_tiling(job, plan))?,
         "hoisted rows and tiles",
     )?];
+    let listed = job.parts.as_ref().map_or(0, |parts| parts.listed_bytes());
+    held.push(options.budget.reserve(listed, "the list of pairs")?);
     let mut counters = 0u64;
     for (fold, frame) in job.folds.iter().zip(frames) {
         let framed = |frame: &Frame| (frame.elements() * plan.precision.bytes()) as u64;

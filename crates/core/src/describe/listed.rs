@@ -29,6 +29,20 @@ use std::ops::Range;
 /// a cache.
 const PAIRS: usize = 1 << 15;
 
+/// Bytes that a pair takes while the list is sorted and divided: the list, that of both ways or of the
+/// lower rows, the keys that are sorted, rows and places before and after they are sorted by group.
+const PASSING: u64 = 56;
+
+/// Bytes that a list takes, next to its table, while [`super::describe()`] divides it.
+pub(super) fn passing_bytes(problem: &Problem, data: &Data) -> u64 {
+    let ways = match problem.domain {
+        Some(Domain::Diagonal) => 2,
+        _ => 1,
+    };
+    let pairs = data.pairs.as_ref().map_or(0, Table::rows) as u64;
+    pairs.saturating_mul(ways * PASSING)
+}
+
 /// Reads the pairs that `problem` lists.
 ///
 /// # Errors

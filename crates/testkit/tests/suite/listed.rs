@@ -4,7 +4,7 @@
 use crate::groups::{check, weighed};
 use zipfold::{Options, Output, Query};
 use zipfold_core::fold::{Kept, ReduceState, State};
-use zipfold_core::{Data, Problem, Table, describe};
+use zipfold_core::{Budget, Data, Problem, Table, describe};
 use zipfold_testkit::compare::of_output;
 use zipfold_testkit::inputs::Lcg;
 
@@ -375,6 +375,33 @@ fn lists_that_mean_nothing_are_refused() {
 fn refused(problem: &Problem, data: &Data, words: &str) {
     let e = describe(problem, data.clone()).unwrap_err().to_string();
     assert!(e.contains(words), "{e}");
+}
+
+/// The sorted list, its parts and what they are made of come from the budget.
+#[test]
+fn a_list_beyond_the_budget_is_refused() {
+    let mut lcg = Lcg::new(151);
+    let pairs: Vec<f64> = (0..2_000_000).map(|_| lcg.below(10) as f64).collect();
+    let data = Data {
+        pairs: Some(Table::f64(1_000_000, 2, pairs).unwrap()),
+        ..crate::groups::alone(rows(&mut Lcg::new(1), 10, false))
+    };
+    let of = |budget: u64, more: &str| {
+        let options = Options {
+            threads: 1,
+            budget: Budget::new(budget),
+            ..Options::default()
+        };
+        let problem = problem(FOLDS[4], false, more);
+        let answer = Query::new(&problem, &data, &options).run();
+        answer.map(|_| options.budget.peak())
+    };
+    for (more, ways) in [("", 1), ("domain = 'diagonal'", 2)] {
+        let e = of(ways * 50_000_000, more).unwrap_err().to_string();
+        assert!(e.contains("list of pairs"), "{e}");
+        let peak = of(ways * 80_000_000, more).unwrap();
+        assert!(peak >= ways * 56_000_000, "{peak}");
+    }
 }
 
 /// The time and the memory follow the list: a few pairs of many rows are few parts of few rows.
