@@ -115,6 +115,10 @@ pub struct Part {
 }
 
 impl Part {
+    /// Returns whether a pair (i, j) stands for (j, i), too.
+    pub(crate) fn is_half(&self) -> bool {
+        matches!(self.domain, Domain::Triangle | Domain::Diagonal)
+    }
     /// Returns the pairs of the part, by its own numbers of rows.
     pub fn space(&self, cutoff: Option<f64>) -> Space {
         Space {

@@ -7,7 +7,7 @@
 //! batches        a matrix, row after row, or SciPy's condensed order, of each
 //! ```
 //!
-//! A state is runs of values by place. A pair that is left out (beyond a cut-off, or a NaN that is
+//! A state is runs of values by place. Of half of the pairs it has the half, which the answer mirrors. A pair that is left out (beyond a cut-off, or a NaN that is
 //! skipped) has no value, and NaN in the answer.
 
 use super::{
@@ -116,11 +116,24 @@ pub struct ListedState {
 }
 
 impl ListedState {
+    /// Returns the number of runs.
+    pub fn runs(&self) -> usize {
+        self.runs.len()
+    }
     /// Adds values at places from `first` on.
     fn push(&mut self, first: u64, values: impl Iterator<Item = f64>) {
         match self.runs.last_mut() {
             Some((start, run)) if *start + run.len() as u64 == first => run.extend(values),
             _ => self.runs.push((first, values.collect())),
+        }
+    }
+    /// Gives each value of half of a matrix of `n` rows the place of its pair the other way round,
+    /// too. `all` is the matrix.
+    pub(super) fn mirror(&self, all: &mut [f64], n: usize) {
+        for (first, run) in &self.runs {
+            for at in *first as usize..*first as usize + run.len() {
+                all[at % n * n + at / n] = all[at];
+            }
         }
     }
     /// Gives each value to its place in `all`, where place p is `place(p)`.
@@ -143,11 +156,14 @@ impl Accumulate for Listed {
             ..Traits::default()
         }
     }
-    /// Both orders of a pair have a place, but in the condensed order.
-    fn domain(&self, _: bool) -> Domain {
-        match self.places {
-            ListedPlaces::Condensed => Domain::Triangle,
-            ListedPlaces::Columns | ListedPlaces::Matrix => Domain::Square,
+    /// As a dense matrix: a symmetric one is computed by half, and mirrored in the answer.
+    fn domain(&self, symmetric: bool) -> Domain {
+        match (self.places, symmetric) {
+            (ListedPlaces::Condensed, _) => Domain::Triangle,
+            (ListedPlaces::Matrix, true) => Domain::Diagonal,
+            (ListedPlaces::Columns | ListedPlaces::Rows | ListedPlaces::Matrix, _) => {
+                Domain::Square
+            }
         }
     }
     fn any_root(&self, test: &mut dyn FnMut(usize) -> bool) -> bool {
@@ -177,20 +193,10 @@ impl Accumulate for Listed {
         let values = line.scalars(self.root);
         let wide = values.iter().map(|v| (*v).into());
         state.push(self.place(line.row, line.first), wide);
-        // A pair of half of the pairs has two places in a matrix.
-        if line.half && self.places == ListedPlaces::Matrix {
-            let others = values.iter().zip(line.first..);
-            for (value, j) in others.filter(|(_, j)| *j != line.row) {
-                state.push(self.place(j, line.row), std::iter::once((*value).into()));
-            }
-        }
     }
     fn absorb_pair(&self, state: &mut ListedState, pair: &ValuedPair<'_>) {
-        let value = || std::iter::once(pair.scalar(self.root));
-        state.push(self.place(pair.i, pair.j), value());
-        if pair.both && self.places == ListedPlaces::Matrix {
-            state.push(self.place(pair.j, pair.i), value());
-        }
+        let value = std::iter::once(pair.scalar(self.root));
+        state.push(self.place(pair.i, pair.j), value);
     }
     fn merge(&self, into: &mut ListedState, from: ListedState) {
         into.runs.extend(from.runs);

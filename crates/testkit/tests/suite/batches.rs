@@ -2,7 +2,8 @@
 //! shards against one run, and the answer of each batch against a question about its rows alone.
 
 use crate::groups::{alone, check, weighed};
-use zipfold::{Options, Query};
+use zipfold::{Options, Output, Query};
+use zipfold_core::fold::{Kept, ListedState, State};
 use zipfold_core::{Data, Problem, Table, describe};
 use zipfold_testkit::compare::of_output;
 use zipfold_testkit::inputs::Lcg;
@@ -134,6 +135,72 @@ fn each_batch_has_the_answer_of_its_rows_alone() {
         }
         assert!(lines.next().is_none(), "{fold}");
     }
+}
+
+/// Sums of rows have the bits of the rows alone where these meet all others from their own side. A
+/// costly formula is computed by half, and then sums of the rows alone have another order.
+#[test]
+fn sums_of_rows_of_batches_are_those_of_their_rows_alone() {
+    let mut lcg = Lcg::new(150);
+    let x = rows(&mut lcg, 400, (5, false));
+    let frame = x.attributes().unwrap();
+    let all = "{ kind = 'reduce', op = 'sum' }";
+    for (formula, may_differ) in [
+        ("sum((x - y)^2)", 0.0),
+        ("exp(-sin(cos(tanh(sqrt(sum((x - y)^2))))))", 1e-13),
+    ] {
+        let asked = |batch: bool| {
+            let mut asked = problem(all, false, "");
+            (asked.pair.metric, asked.pair.formula) = (None, Some(formula.into()));
+            asked.batch = asked.batch.filter(|_| batch);
+            asked
+        };
+        let together = numbers(&asked(true), &alone(x.clone()));
+        for batch in 0..5 {
+            let own = |row: &u32| frame.get(*row as usize, 0) == f64::from(batch) - 1.0;
+            let own: Vec<u32> = (0..400).filter(own).collect();
+            let wanted = numbers(&asked(false), &alone(x.of_rows(&own).unwrap()));
+            assert_eq!(wanted.len(), own.len());
+            for (row, wanted) in own.iter().zip(wanted) {
+                let got = together[*row as usize];
+                assert!(
+                    (got - wanted).abs() <= may_differ * wanted.abs(),
+                    "{formula}"
+                );
+            }
+        }
+    }
+}
+
+/// A symmetric matrix is computed by half, row after row, and mirrored in the answer.
+#[test]
+fn symmetric_matrices_of_batches_are_computed_by_half() {
+    let mut lcg = Lcg::new(151);
+    let x = rows(&mut lcg, 300, (4, false));
+    let problem = problem("{ kind = 'matrix' }", false, "");
+    let data = alone(x.clone());
+    let options = Options::default();
+    let answer = Query::new(&problem, &data, &options).run().unwrap();
+    let frame = x.attributes().unwrap();
+    let of = |batch: usize| (0..300).filter(move |row| frame.get(*row, 0) == batch as f64 - 1.0);
+    let sizes: Vec<u64> = (0..4).map(|batch| of(batch).count() as u64).collect();
+    let half: u64 = sizes.iter().map(|n| n * (n + 1) / 2).sum();
+    assert_eq!(answer.outcome.pairs, half);
+    let all = of_output(&answer.job.folds[0], &answer.outcome.outputs[0]);
+    assert_eq!(
+        all[0].1.len() as u64,
+        4 * sizes.iter().map(|n| n * n).sum::<u64>()
+    );
+    // A run for each row that a tile has, not one for each value.
+    let Output::State(State::Grouped(state)) = &answer.outcome.outputs[0] else {
+        panic!("expected a state by parts");
+    };
+    let runs = state
+        .states()
+        .filter_map(ListedState::within)
+        .map(ListedState::runs);
+    assert!(runs.sum::<usize>() < 300 * 3);
+    check(&problem, &data).unwrap();
 }
 
 #[test]

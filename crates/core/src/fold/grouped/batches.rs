@@ -7,8 +7,8 @@
 
 use super::{Grouped, GroupedState};
 use crate::fold::{
-    Column, Columns, Fold, Kept, Layout, Listed, ListedState, Numbers, ReduceState, Role, State,
-    Top,
+    Column, Columns, Fold, Kept, Layout, Listed, ListedPlaces, ListedState, Numbers, ReduceState,
+    Role, State, Top,
 };
 use crate::pair::Side;
 use std::ops::Range;
@@ -98,9 +98,13 @@ impl Grouped {
         }
         let mut values = vec![f64::NAN; starts[self.parts.list.len()]];
         for (slot, state) in &state.slots {
-            let first = starts[*slot as usize];
+            let at = *slot as usize;
+            let own = &mut values[starts[at]..starts[at + 1]];
             if let Some(state) = ListedState::within(state) {
-                state.put(&mut values, |place| first + place);
+                state.put(own, |place| place);
+                if fold.places == ListedPlaces::Matrix && self.parts.list[at].is_half() {
+                    state.mirror(own, self.parts.list[at].space(None).n);
+                }
             }
         }
         // Only tables have the rows, and these are many.
