@@ -17,7 +17,7 @@ use zipfold_io::unfinished::{remove_left, sweep};
 use zipfold_plan::Tiling;
 
 /// How a partial result begins; the last byte is the version of the format.
-pub const MAGIC: &[u8; 8] = b"ZFPART\x00\x0c";
+pub const MAGIC: &[u8; 8] = b"ZFPART\x00\x0d";
 /// Bytes before the payload.
 const HEAD: usize = 24;
 
@@ -479,4 +479,23 @@ pub fn discard(path: &Path) {
     sweep(path);
     zipfold_io::runs::discard(&folder_of(path));
     (0..MOST).for_each(|fold| remove_left(&aside(path, fold)));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use zipfold_core::fold::{GroupedState, JoinState, ListedState, TopState};
+
+    /// Files have the numbers of states, so a new state among them takes a new version.
+    #[test]
+    fn states_keep_their_numbers_within_a_version() {
+        let states = [
+            State::Join(JoinState::default()),
+            State::Top(TopState::default()),
+            State::Listed(ListedState::default()),
+            State::Grouped(GroupedState::default()),
+        ];
+        let numbers = states.map(|state| postcard::to_stdvec(&state).unwrap()[0]);
+        assert_eq!((MAGIC[7], numbers), (13, [4, 6, 8, 9]));
+    }
 }

@@ -10,7 +10,7 @@ use zipfold_core::{Budget, Data, Error, Result, Table};
 
 /// The file with the data.
 const SENT: &str = "data";
-const MAGIC: &[u8; 8] = b"ZFDATA\x00\x01";
+const MAGIC: &[u8; 8] = b"ZFDATA\x00\x02";
 /// Bytes beyond which rows belong into a file that all workers read.
 const MOST: u64 = 256 << 20;
 
@@ -128,5 +128,26 @@ impl Sent {
                 .map(|both| both.map(pair).transpose())
                 .collect::<Result<_>>()?,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Files have the fields in their order, so a new field takes a new version.
+    #[test]
+    fn data_keep_their_fields_within_a_version() {
+        let x = SentTable::new(&Table::f64(0, 1, vec![]).unwrap());
+        let sent = Sent {
+            x,
+            y: None,
+            pairs: None,
+            weights: vec![],
+        };
+        // x: no row of one column of f64, without names, attributes, words, texts; three times none.
+        let fields = vec![0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0];
+        let bytes = postcard::to_stdvec(&sent).unwrap();
+        assert_eq!((MAGIC[7], bytes), (2, fields));
     }
 }
