@@ -1,6 +1,6 @@
 //! Names of rows, from the inputs to the results.
 
-use zipfold_core::{Data, Labels, Table};
+use zipfold_core::{Data, Labels, Side, Table, Words};
 use zipfold_io::Column;
 
 /// The words next to the rows of x and of y.
@@ -27,22 +27,29 @@ impl RowNames {
     }
     /// Columns of words for the rows of x and y that a table lists, called `x.name` and `y.name`.
     /// Archives of arrays hold none.
-    pub fn columns<'a>(&'a self, path: &str, rows: [&'a [i64]; 2]) -> Vec<(String, Column<'a>)> {
+    pub fn columns<'a>(&'a self, path: &str, [x, y]: [&'a [i64]; 2]) -> Vec<(String, Column<'a>)> {
+        let mut out = self.columns_of(path, Side::X, x);
+        if !y.is_empty() {
+            out.extend(self.columns_of(path, Side::Y, y));
+        }
+        out
+    }
+    /// Columns of words for the rows of one side that a table lists. Archives of arrays hold none.
+    pub fn columns_of<'a>(
+        &'a self,
+        path: &str,
+        side: Side,
+        rows: &'a [i64],
+    ) -> Vec<(String, Column<'a>)> {
         if path.ends_with(".npz") {
             return vec![];
         }
-        let mut out = vec![];
-        for (side, (labels, rows)) in self.0.iter().zip(rows).enumerate() {
-            if rows.is_empty() && side == 1 {
-                continue;
-            }
-            for words in labels.iter().flat_map(Labels::columns) {
-                out.push((
-                    format!("{}.{}", ["x", "y"][side], words.name),
-                    Column::Words(words, rows),
-                ));
-            }
-        }
-        out
+        let at = side as usize;
+        let words = self.side(at).into_iter().flat_map(Labels::columns);
+        let named = |words: &'a Words| {
+            let name = format!("{}.{}", ["x", "y"][at], words.name);
+            (name, Column::Words(words, rows))
+        };
+        words.map(named).collect()
     }
 }

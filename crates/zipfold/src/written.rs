@@ -56,8 +56,13 @@ pub fn write_one(
     options: OutputOptions,
 ) -> Result<()> {
     let arrays = path.ends_with(".npy") || path.ends_with(".npz");
-    if let (Layout::Array(_), Some(groups), false) = (answer.layout, &answer.groups, arrays) {
-        return by_group(path, answer, groups, names, options);
+    if let (Layout::Array(of), Some(groups), false) = (answer.layout, &answer.groups, arrays) {
+        return by_group(
+            path,
+            (answer, groups),
+            (names, of.unwrap_or(Side::X)),
+            options,
+        );
     }
     match answer.layout {
         // The values of listed pairs, in their order.
@@ -322,12 +327,12 @@ impl GroupNames {
     }
 }
 
-/// Results by row and group as a table: a line for each row, a column for each group.
+/// Results by row of the side `of` and by group as a table: a line for each row, a column for each
+/// group.
 fn by_group(
     path: &str,
-    answer: &Columns<'_>,
-    groups: &[String],
-    names: &RowNames,
+    (answer, groups): (&Columns<'_>, &[String]),
+    (names, of): (&RowNames, Side),
     options: OutputOptions,
 ) -> Result<()> {
     let Some(values) = answer.arrays().next() else {
@@ -344,14 +349,15 @@ fn by_group(
     };
     let headers: Vec<String> = (0..width).map(called).collect();
     let lines: Vec<i64> = (0..rows as i64).collect();
-    let mut all: Vec<(&str, Column<'_>)> = vec![("i", Column::I64(&lines))];
+    let row = ["i", "j"][of as usize];
+    let mut all: Vec<(&str, Column<'_>)> = vec![(row, Column::I64(&lines))];
     all.extend(
         headers
             .iter()
             .zip(&columns)
             .map(|(name, column)| (name.as_str(), Column::F64(column))),
     );
-    let beside = names.columns(path, [&lines, &[]]);
+    let beside = names.columns_of(path, of, &lines);
     all.extend(beside.iter().map(|(name, column)| (name.as_str(), *column)));
     write_columns(path, &all, &[], options)
 }
