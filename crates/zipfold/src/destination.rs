@@ -7,7 +7,7 @@ pub use crate::suffix::{is_page, is_picture, is_png};
 use std::path::{Path, PathBuf};
 #[cfg(feature = "plot")]
 use zipfold_core::Message;
-use zipfold_core::fold::JoinKind;
+use zipfold_core::fold::{JoinKind, ReduceAxis};
 use zipfold_core::opt::Opt;
 use zipfold_core::problem::{FoldSpec, Problem};
 use zipfold_core::{Error, Result};
@@ -20,13 +20,17 @@ pub const LISTS: &[&str] = &["npz", "csv", "tsv", "parquet"];
 /// Suffixes that hold pairs.
 pub const PAIRS: &[&str] = &["csv", "tsv", "npz", "csr.npz", "parquet"];
 
-/// Suffixes that hold the values of listed pairs, or of batches.
+/// Suffixes that hold the values of listed pairs, or those of batches.
 pub const VALUES: &[&str] = &["csv", "tsv", "npy", "npz", "parquet"];
 
 /// Returns the suffixes of files that hold the result of `fold` of `problem`.
 pub fn suffixes(problem: &Problem, fold: &FoldSpec) -> &'static [&'static str] {
     match fold {
         FoldSpec::Matrix {} | FoldSpec::Condensed {} if is_in_parts(problem) => VALUES,
+        // A line for each batch.
+        FoldSpec::Reduce { axis, .. } if *axis == ReduceAxis::All && problem.batch.is_some() => {
+            VALUES
+        }
         FoldSpec::Matrix {}
         | FoldSpec::Condensed {}
         | FoldSpec::Reduce { .. }

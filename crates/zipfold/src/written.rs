@@ -32,11 +32,21 @@ pub fn write(
             let matches = WrittenMatches { join, runs, job };
             matches.write(&name, outcome, names, options)?;
         } else if let Some(columns) = output.columns(fold, job.space.n, job.space.m)? {
-            write_one(&name, job, &columns, outcome, names, options)?;
+            match name == "-" && is_array(fold) {
+                true => array(&name, &columns, names, options)?,
+                false => write_one(&name, job, &columns, outcome, names, options)?,
+            }
         }
         written.push(name);
     }
     Ok(written)
+}
+
+/// Whether standard output gets the values alone, as a NumPy array, also where a file may be a table:
+/// of listed pairs and of batches.
+fn is_array(fold: &Fold) -> bool {
+    let inner = fold.grouped().map_or(fold, |grouped| &grouped.inner);
+    fold.shows_nan() || matches!(inner, Fold::Reduce(_) | Fold::Quantile(_))
 }
 
 fn numbered(path: &str, at: usize) -> String {
