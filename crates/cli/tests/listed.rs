@@ -69,6 +69,89 @@ fn values_of_a_list_lie_in_its_order() {
     assert!(text.contains("400: listed, 50 rows"), "{text}");
 }
 
+/// Standard output has a NumPy array where the help of the verb says so; one result in all of each
+/// batch is a table in any format.
+#[test]
+fn values_of_lists_and_batches_are_an_array_on_standard_output() {
+    let folder = Folder::new("listed-stream");
+    inputs(&folder, 60, 100);
+    for words in [
+        "dist a.csv --columns x,y,z --pairs p.csv",
+        "dist a.csv --columns x,y,z --batch frame",
+        "reduce a.csv --columns x,y,z --batch frame --op mean --axis all",
+        "reduce a.csv --columns x,y,z --pairs p.csv --by frame --op mean --axis all",
+        "reduce a.csv --columns x,y,z --pairs p.csv --op mean",
+    ] {
+        let mut command = folder.command(&format!("{words} -o -"));
+        let done = command.stdout(std::process::Stdio::piped()).output();
+        let done = done.unwrap();
+        if words.contains("--by") {
+            assert!(!done.status.success());
+            continue;
+        }
+        folder.clear("one.");
+        folder.finish(&format!("{words} -o one.npy"));
+        let file = fs::read(folder.path("one.npy")).unwrap();
+        assert!(file.starts_with(b"\x93NUMPY"));
+        assert!(done.stdout == file, "{words}");
+    }
+    for suffix in ["npz", "parquet", "csv", "tsv"] {
+        folder.finish(&format!(
+            "reduce a.csv --columns x,y,z --batch frame --op sum --axis all -o all.{suffix}"
+        ));
+    }
+    assert_eq!(read(&folder, "all.csv").len(), 7);
+}
+
+/// Results by column and group are of the rows of y, and have their names.
+#[test]
+fn results_by_column_and_group_are_named_by_rows_of_y() {
+    let folder = Folder::new("listed-columns");
+    let table = |letter: &str, rows: usize| {
+        let line = |row: usize| format!("{letter}{row},{row}.5,k{}\n", row % 2);
+        format!("name,x,kind\n{}", (0..rows).map(line).collect::<String>())
+    };
+    fs::write(folder.path("x.csv"), table("p", 3)).unwrap();
+    fs::write(folder.path("y.csv"), table("q", 5)).unwrap();
+    fs::write(folder.path("p.csv"), "i,j\n0,4\n1,4\n2,0\n").unwrap();
+    let words = "reduce x.csv y.csv --columns x --id name --pairs p.csv --by kind --op sum";
+    folder.finish(&format!("{words} --axis column -o down.csv"));
+    let text = fs::read_to_string(folder.path("down.csv")).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(
+        lines,
+        [
+            "j,k0,k1,y.name",
+            "0,2.0,0.0,q0",
+            "1,0.0,0.0,q1",
+            "2,0.0,0.0,q2",
+            "3,0.0,0.0,q3",
+            "4,4.0,3.0,q4"
+        ]
+    );
+    folder.finish(&format!("{words} -o across.csv"));
+    let text = fs::read_to_string(folder.path("across.csv")).unwrap();
+    assert!(text.starts_with("i,k0,k1,x.name\n0,4.0,0.0,p0\n"), "{text}");
+}
+
+/// A page has a picture of bounded size for any number of batches.
+#[test]
+fn pictures_of_many_batches_stay_small() {
+    let folder = Folder::new("listed-picture");
+    let line = |row: usize| format!("{},{}\n", row % 13, row / 4);
+    let text: String = (0..40_000).map(line).collect();
+    fs::write(folder.path("a.csv"), format!("x,frame\n{text}")).unwrap();
+    let words = "a.csv --columns x --batch frame";
+    folder.finish(&format!(
+        "hist {words} --bins 50 --range 0 13 -o h.npz --plot h.svg"
+    ));
+    let size = fs::metadata(folder.path("h.svg")).unwrap().len();
+    assert!(size < 4 << 20, "{size} bytes");
+    folder.finish(&format!("dist {words} -o d.npy --plot d.svg"));
+    let text = fs::read_to_string(folder.path("d.svg")).unwrap();
+    assert!(text.contains("values of all batches"));
+}
+
 /// The same bytes after an interruption, in shards, and in a store.
 #[test]
 fn lists_and_batches_go_on_and_merge_to_the_bytes_of_one_run() {

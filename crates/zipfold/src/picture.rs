@@ -79,7 +79,10 @@ fn picture(job: &Job, outcome: &Outcome) -> Result<Picture> {
         Fold::Dense(f) if f.condensed => Ok(sorted("values of all pairs, ascending", values()?)),
         Fold::Dense(_) => {
             let values = column(&answer, Role::Value)?;
-            Ok(grid(n, m, &|at| values.get(at)))
+            let side = (n.min(SIDE), m.min(SIDE));
+            Ok(grid(format!("{n} × {m}"), side, (n, m), &|at| {
+                values.get(at)
+            }))
         }
         Fold::Reduce(_) | Fold::Quantile(_) => rows(&answer, fold.describe()),
         Fold::Nearest(f) => {
@@ -92,8 +95,12 @@ fn picture(job: &Job, outcome: &Outcome) -> Result<Picture> {
         }
         Fold::Join(f) => matches(&answer, f.is_inner()),
         Fold::Top(_) => Ok(sorted("values of the best pairs, ascending", values()?)),
-        Fold::Grouped(_) if fold.shows_nan() => {
-            Ok(sorted("values of the listed pairs, ascending", values()?))
+        Fold::Grouped(grouped) if fold.shows_nan() => {
+            let title = match grouped.parts.listed {
+                Some(_) => "values of the listed pairs, ascending",
+                None => "values of all batches, ascending",
+            };
+            Ok(sorted(title, values()?))
         }
         Fold::Grouped(_) => by_groups(&answer, fold.describe()),
         Fold::Extremes(_) | Fold::Listed(_) => Err(none()),
@@ -110,13 +117,14 @@ fn by_groups(answer: &Columns<'_>, title: String) -> Result<Picture> {
         return bins(answer, title);
     }
     let rows = answer.shape.first().copied().unwrap_or(0).max(1);
-    let side = (rows, values.len() / rows);
-    Ok(Picture::Grid {
-        title,
-        side,
-        of: side,
-        values,
-    })
+    let all = (rows, values.len() / rows);
+    // Few groups may have many bins.
+    let height = rows.min(SIDE);
+    let side = match values.len() <= SIDE * SIDE {
+        true => all,
+        false => (height, all.1.min(SIDE * SIDE / height)),
+    };
+    Ok(grid(title, side, all, &|at| values[at]))
 }
 
 /// The numbers of the first column of a role.
@@ -198,14 +206,21 @@ fn sorted(title: &str, mut values: Vec<f64>) -> Picture {
     }
 }
 
-/// A matrix, thinned to at most 120 × 120: a page holds that many cells.
-fn grid(n: usize, m: usize, get: &dyn Fn(usize) -> f64) -> Picture {
-    let side = (n.min(120), m.min(120));
+/// Cells of a side of a map: a page holds the square of it.
+const SIDE: usize = 120;
+
+/// A map of `side` cells of a grid of `n` × `m` values.
+fn grid(
+    title: String,
+    side: (usize, usize),
+    (n, m): (usize, usize),
+    get: &dyn Fn(usize) -> f64,
+) -> Picture {
     let pick = |a: usize, len: usize, of: usize| a * of / len.max(1);
     let values = (0..side.0 * side.1)
         .map(|at| get(pick(at / side.1, side.0, n) * m + pick(at % side.1, side.1, m)));
     Picture::Grid {
-        title: format!("{n} × {m}"),
+        title,
         side,
         of: (n, m),
         values: values.collect(),
