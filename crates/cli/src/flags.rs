@@ -17,7 +17,7 @@ pub(crate) fn words(opt: Opt, given: Given<'_>) -> String {
         // Problem files have all of them, arguments this one.
         (Opt::Domain, "ordered") => "domain = \"ordered\" (--ordered)".into(),
         (Opt::Domain, "") => "domain".into(),
-        (Opt::Domain, _) => format!("domain = \"{value}\""),
+        (Opt::Domain, _) => format!("domain = \"{value}\" in a problem file"),
         (_, "") => flag(opt).into_owned(),
         _ => format!("{} {value}", flag(opt)),
     }
@@ -78,7 +78,7 @@ mod tests {
                 Opt::Domain.to("ordered"),
                 Opt::Domain.to("square")
             )),
-            "domain = \"ordered\" (--ordered) or domain = \"square\""
+            "domain = \"ordered\" (--ordered) or domain = \"square\" in a problem file"
         );
     }
 

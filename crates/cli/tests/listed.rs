@@ -227,7 +227,7 @@ fn other_lists_are_refused_by_their_line() {
         ),
         (
             "knn a.csv --columns x,y,z --pairs p.csv --ordered -k 1 -o o.npz",
-            "no domain",
+            "domain = \"diagonal\" in a problem file",
         ),
         (
             "hist a.csv --columns x,y,z --batch time -o o.csv",

@@ -63,7 +63,7 @@ fn pairs_in(table: &Table, name: &str, (rows, names): ([usize; 2], [&str; 2])) -
         let what = format!("expected two columns, rows i and j, got {}", table.cols());
         return Err(Error::request(what)
             .at_place(name.to_string())
-            .remedy("choose the two columns of row numbers"));
+            .remedy("a table of these two alone; a problem file chooses columns: pairs = { name = 'FILE', columns = ['i', 'j'] }"));
     }
     countable(table.rows())?;
     let number = |at: usize, side: usize| {
