@@ -424,6 +424,14 @@ mod tests {
         }
     }
 
+    /// Places of pairs are of 32 bits, also of both ways of each.
+    #[test]
+    fn more_pairs_than_32_bits_count_are_refused() {
+        assert!(countable(u32::MAX as usize).is_ok());
+        let e = countable(1 << 32).unwrap_err().to_string();
+        assert!(e.contains("4294967296 pairs"), "{e}");
+    }
+
     /// The pairs of all parts, by their places, are the list; rows of a part are those of its pairs.
     #[test]
     fn parts_have_each_pair_once() {

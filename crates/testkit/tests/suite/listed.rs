@@ -377,6 +377,42 @@ fn refused(problem: &Problem, data: &Data, words: &str) {
     assert!(e.contains(words), "{e}");
 }
 
+/// A row of many pairs is cut where pairs are found, and held by one thread where it is whole.
+#[test]
+fn the_row_of_a_hub_is_cut_or_held_once() {
+    let (mut lcg, n) = (Lcg::new(152), 500);
+    let hub = 1 << 19;
+    let pairs: Vec<[usize; 2]> = (0..4 * hub)
+        .map(|at| [if at < hub { 7 } else { lcg.below(n) }, lcg.below(n)])
+        .collect();
+    let data = Data {
+        pairs: Some(table(&pairs)),
+        ..crate::groups::alone(rows(&mut lcg, n, false))
+    };
+    let of = |fold: &str, threads: usize| {
+        let options = Options {
+            threads,
+            ..Options::default()
+        };
+        let problem = problem(fold, false, "");
+        let found = Query::new(&problem, &data, &options).explain().unwrap();
+        let parts = found.job.parts.unwrap();
+        let most = parts
+            .list
+            .iter()
+            .map(|part| part.space(None).size().unwrap());
+        (most.max().unwrap(), found.plan.peak_bytes)
+    };
+    for fold in [FOLDS[15], FOLDS[18]] {
+        assert!(of(fold, 1).0 <= 1 << 15, "{fold}");
+    }
+    let [(most, one), (_, four)] = [1, 4].map(|threads| of(FOLDS[4], threads));
+    assert!(most >= hub as u64);
+    // A pair of the hub has a row of y of two numbers.
+    let copies = (four - one) / (16 * hub as u64);
+    assert_eq!(copies, 0, "{one} {four}");
+}
+
 /// The sorted list, its parts and what they are made of come from the budget.
 #[test]
 fn a_list_beyond_the_budget_is_refused() {
