@@ -103,6 +103,33 @@ fn values_of_lists_and_batches_are_an_array_on_standard_output() {
     assert_eq!(read(&folder, "all.csv").len(), 7);
 }
 
+/// Tables of more lines than are written at a time have all of them, in every format.
+#[test]
+fn long_lists_are_written_some_lines_at_a_time() {
+    let folder = Folder::new("listed-long");
+    inputs(&folder, 300, 70_001);
+    let words = "dist a.csv --columns x,y,z --pairs p.csv";
+    for suffix in ["csv", "npz", "parquet", "npy"] {
+        folder.finish(&format!("{words} -o long.{suffix}"));
+    }
+    let (pairs, lines) = (read(&folder, "p.csv"), read(&folder, "long.csv"));
+    assert_eq!(pairs.len(), lines.len());
+    let same = |(pair, line): (&Vec<String>, &Vec<String>)| pair[..] == line[..2];
+    assert!(pairs.iter().zip(&lines).all(same));
+    // Values of all formats are the numbers of the text.
+    let numbers = lines.iter().map(|line| line[2].parse::<f64>().unwrap());
+    let bytes: Vec<u8> = numbers.flat_map(f64::to_le_bytes).collect();
+    let array = fs::read(folder.path("long.npy")).unwrap();
+    assert!(array.ends_with(&bytes));
+    let archive = fs::read(folder.path("long.npz")).unwrap();
+    assert!(archive.windows(bytes.len()).any(|some| some == bytes));
+    let sum = "--pair 'x[0]' --op sum --within band:0";
+    folder.finish(&format!(
+        "reduce long.parquet --columns value {sum} -o back.npy"
+    ));
+    assert!(fs::read(folder.path("back.npy")).unwrap().ends_with(&bytes));
+}
+
 /// Results by column and group are of the rows of y, and have their names.
 #[test]
 fn results_by_column_and_group_are_named_by_rows_of_y() {

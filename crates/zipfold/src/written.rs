@@ -78,9 +78,20 @@ pub fn write_one(
         // The values of listed pairs, in their order.
         Layout::Table if path.ends_with(".npy") => array(path, answer, names, options),
         Layout::Matrix | Layout::Array(_) => array(path, answer, names, options),
-        Layout::Lists if path.ends_with(".npz") => lists(path, answer, options),
+        Layout::Lists if path.ends_with(".npz") => {
+            let named = answer.arrays().map(|column| (&*column.name, column));
+            archive(path, answer, named, options)
+        }
         Layout::Table if path.ends_with(".csr.npz") => {
             csr(path, answer, (job.space.n, job.space.m), options)
+        }
+        Layout::Table if path.ends_with(".npz") && answer.is_made() => {
+            let columns = answer.columns.iter();
+            let named = columns.map(|column| (&*column.header, column));
+            archive(path, answer, named, options)
+        }
+        Layout::Table if ColumnsWriter::takes(path) && answer.is_made() && answer.lines() > 0 => {
+            long_table(path, answer, outcome, names, options)
         }
         Layout::Lists | Layout::Table => table(path, answer, outcome, names, options),
     }
@@ -110,9 +121,15 @@ fn array(path: &str, answer: &Columns<'_>, names: &RowNames, options: OutputOpti
     }
 }
 
-/// Arrays of lists, some rows at a time: lists are not held twice.
-fn lists(path: &str, answer: &Columns<'_>, options: OutputOptions) -> Result<()> {
-    let (width, lines) = (answer.shape[1].max(1), answer.lines());
+/// Columns under their names as arrays, some rows at a time: lists are not held twice.
+fn archive<'c, 'd: 'c>(
+    path: &str,
+    answer: &Columns<'_>,
+    named: impl Iterator<Item = (&'c str, &'c FoldColumn<'d>)>,
+    options: OutputOptions,
+) -> Result<()> {
+    let width = answer.shape.get(1).copied().unwrap_or(1).max(1);
+    let lines = answer.lines();
     let some = (1usize << 15).div_ceil(width) * width;
     let parts = || {
         (0..lines)
@@ -120,10 +137,10 @@ fn lists(path: &str, answer: &Columns<'_>, options: OutputOptions) -> Result<()>
             .map(|start| start..(start + some).min(lines))
     };
     let mut archive = NpzWriter::new(Output::create(path, options)?);
-    for column in answer.arrays() {
+    for (name, column) in named {
         macro_rules! add {
             ($kind:ident) => {
-                archive.add_parts(&column.name, &answer.shape, |put| {
+                archive.add_parts(name, &answer.shape, |put| {
                     parts().try_for_each(|lines| match column.part(&lines) {
                         Numbers::$kind(numbers) => put(&numbers),
                         _ => Err(Error::internal("a column of two types")),
@@ -153,6 +170,32 @@ fn table(
     with_columns(path, answer, names, |columns| {
         write_columns(path, columns, &notes, options)
     })
+}
+
+/// As [`table`], some lines at a time: columns that are made when they are read are not held whole.
+fn long_table(
+    path: &str,
+    answer: &Columns<'_>,
+    outcome: &Outcome,
+    names: &RowNames,
+    options: OutputOptions,
+) -> Result<()> {
+    let notes = notes(answer, outcome);
+    // A line, for the names and types of columns.
+    let mut file = None;
+    with_columns(path, &answer.some_lines(&(0..1)), names, |columns| {
+        file = Some(ColumnsWriter::create(path, columns, &notes, options)?);
+        Ok(())
+    })?;
+    let Some(mut file) = file else {
+        return Err(Error::internal("a table without a file"));
+    };
+    let (rows, lines) = (file.rows(), answer.lines());
+    for start in (0..lines).step_by(rows) {
+        let some = answer.some_lines(&(start..(start + rows).min(lines)));
+        with_columns(path, &some, names, |columns| file.push(columns))?;
+    }
+    file.finish()
 }
 
 /// Hands on the columns of a table, with the names of its rows.

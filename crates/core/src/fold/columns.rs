@@ -338,6 +338,23 @@ impl<'a> Columns<'a> {
     pub fn all<'s>(&self, column: &'s Column<'_>) -> Numbers<'s> {
         column.part(&(0..self.lines()))
     }
+    /// Returns whether a column is made when it is read, so that it should be read some lines at a time.
+    #[doc(hidden)]
+    pub fn is_made(&self) -> bool {
+        let made = |column: &Column<'_>| matches!(column.source, ColumnSource::Made(_));
+        self.columns.iter().any(made)
+    }
+    /// Returns some lines of a table, as a table.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn some_lines(&self, lines: &Range<usize>) -> Columns<'_> {
+        let columns = self.columns.iter();
+        let columns = columns.map(|column| column.with_numbers(column.part(lines)));
+        Columns {
+            groups: self.groups.clone(),
+            ..Columns::new(self.layout, vec![lines.len()], columns.collect())
+        }
+    }
     /// Returns the columns that are not part of the index.
     pub fn arrays(&self) -> impl Iterator<Item = &Column<'a>> {
         self.columns.iter().filter(|column| !column.index)
