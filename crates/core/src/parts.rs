@@ -115,7 +115,7 @@ pub struct Part {
 }
 
 impl Part {
-    /// Returns whether a pair (i, j) stands for (j, i), too.
+    /// Returns whether a pair (i, j) means (j, i), too.
     pub(crate) fn is_half(&self) -> bool {
         matches!(self.domain, Domain::Triangle | Domain::Diagonal)
     }

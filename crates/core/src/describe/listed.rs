@@ -214,10 +214,10 @@ impl Taken {
     }
     /// Gives values of listed pairs the places that they have in these parts; others stay.
     pub(crate) fn placed(&self, fold: Fold) -> Fold {
-        match fold {
-            Fold::Listed(listed) => Fold::Listed(listed.along(self.along)),
-            other => other,
+        if let Fold::Listed(listed) = &fold {
+            return Fold::Listed(listed.along(self.along));
         }
+        fold
     }
 }
 

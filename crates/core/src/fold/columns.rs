@@ -346,7 +346,6 @@ impl<'a> Columns<'a> {
     }
     /// Returns some lines of a table, as a table.
     #[doc(hidden)]
-    #[must_use]
     pub fn some_lines(&self, lines: &Range<usize>) -> Columns<'_> {
         let columns = self.columns.iter();
         let columns = columns.map(|column| column.with_numbers(column.part(lines)));
