@@ -582,7 +582,7 @@ def _parsed(path: str, text: str) -> dict[str, Any]:
 
 def _names(problem: dict[str, Any]) -> typing.Iterator[tuple[dict[str, Any], str]]:
     """Where a problem names inputs: each owner with its key."""
-    for key in ("x", "y"):
+    for key in ("x", "y", "pairs"):
         value = problem.get(key)
         if isinstance(value, str):
             yield problem, key
