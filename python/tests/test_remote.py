@@ -283,6 +283,20 @@ def test_fingerprints_tell_states_apart(memory):
     assert again.size == first.size and again.sha256 != first.sha256
 
 
+def test_files_of_an_array_that_change_places_are_another_state(tmp_path):
+    def put(key, data):
+        path = tmp_path / "a.zarr" / key
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+
+    _zarr(3, "/", put)
+    first = zf.fingerprint(tmp_path / "a.zarr")
+    (tmp_path / "a.zarr/c/7/1").rename(tmp_path / "a.zarr/c/8")
+    assert zf.fingerprint(tmp_path / "a.zarr").sha256 != first.sha256
+    (tmp_path / "a.zarr/c/8").rename(tmp_path / "a.zarr/c/7/1")
+    assert zf.fingerprint(tmp_path / "a.zarr").sha256 == first.sha256
+
+
 def test_without_fsspec_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "fsspec.core", None)
     with pytest.raises(zf.RequestError, match=r"pip install 'zipfold\[remote\]'"):
