@@ -186,7 +186,7 @@ impl<'a> ChunksOf<'a> {
     /// The elements of the chunk `key`, unpacked, and its file; none where there is no file.
     fn bytes(&self, key: &str) -> Result<Option<(Vec<u8>, String)>> {
         let file = self.path.join(key);
-        // Whatever else the system says, the chunk may be there.
+        // After any other answer of the system the chunk may be there.
         let unknown = |e| read_error(&file.to_string_lossy(), "cannot be opened", &e);
         if Presence::missing(&file).map_err(unknown)? {
             return Ok(None);

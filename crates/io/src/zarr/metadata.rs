@@ -27,7 +27,7 @@ pub(super) struct Metadata {
     pub(super) codecs: Vec<ChunkCodec>,
     /// Before the numbers of a chunk, and between them.
     prefix: &'static str,
-    /// Those that are tried: some writers of version 2 say nothing.
+    /// The characters that are tried: some writers of version 2 say nothing.
     separators: &'static [char],
 }
 
