@@ -95,6 +95,11 @@ fn what_is_not_read_is_refused_by_name() {
     }
     let e = read(Path::new("https://example.org/points.npy")).unwrap_err();
     assert!(e.to_string().contains("zf.read(URL) in Python"), "{e}");
+    let secret = "https://user:pw123@example.org/a@b.npy?X-Amz-Signature=abc#d";
+    let e = read(Path::new(secret)).unwrap_err().to_string();
+    assert!(e.contains("https://example.org/a@b.npy"), "{e}");
+    let told = ["pw123", "user", "abc"].iter().any(|part| e.contains(part));
+    assert!(!told, "{e}");
     let tight = Budget::new(3000);
     let name = arrays().join("two-plain").to_string_lossy().into_owned();
     let e = read_table(&name, &ReadOptions::default(), &tight).unwrap_err();
