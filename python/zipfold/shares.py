@@ -220,7 +220,8 @@ def _plan(question: Any, folder: str, shares: int | None, how: dict[str, Any]) -
         with open(os.path.join(folder, "question.json"), "w", encoding="utf-8") as beside:
             json.dump({"tall": list(question._tall)}, beside)
     else:
-        text = _zipfold.store_plan_file(problem_of(os.fspath(question), folder), folder, shares, asked)
+        with problem_of(os.fspath(question), folder) as path:
+            text = _zipfold.store_plan_file(path, folder, shares, asked)
     return typing.cast("dict[str, Any]", json.loads(text))
 
 

@@ -28,6 +28,17 @@ impl Presence {
     pub fn behind(path: &Path) -> Presence {
         Presence::from_metadata(fs::metadata(path).ok())
     }
+    /// Whether there is nothing at `path`, not even a link.
+    ///
+    /// # Errors
+    /// Those of the system, which then does not say what is there.
+    pub fn missing(path: &Path) -> std::io::Result<bool> {
+        match fs::symlink_metadata(path) {
+            Ok(_) => Ok(false),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(true),
+            Err(e) => Err(e),
+        }
+    }
     fn from_metadata(found: Option<Metadata>) -> Presence {
         match found {
             None => Presence::Nothing,
@@ -69,6 +80,9 @@ mod tests {
             assert_eq!(Presence::behind(&link), Presence::File(7));
             assert_eq!(Presence::itself(&dangling), Presence::Link);
             assert_eq!(Presence::behind(&dangling), Presence::Nothing);
+            assert!(!Presence::missing(&dangling).unwrap());
+            assert!(Presence::missing(&folder.join("none")).unwrap());
+            assert!(Presence::missing(&file.join("below a file")).is_err());
             assert_eq!(Presence::itself(Path::new("/dev/null")), Presence::Special);
         }
         fs::remove_dir_all(folder).unwrap();

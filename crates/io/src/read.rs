@@ -142,10 +142,19 @@ pub fn is_url(path: &str) -> bool {
     scheme.len() > 1 && scheme.chars().all(plain) && !Path::new(path).exists()
 }
 
+/// The URL without user, password, query and fragment, which may be secrets.
+fn without_secrets(url: &str) -> String {
+    let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
+    let rest = rest.split(['?', '#']).next().unwrap_or_default();
+    let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let host = host.rsplit('@').next().unwrap_or_default();
+    format!("{scheme}://{host}{path}")
+}
+
 /// The refusal of a URL: connections, their keys and their secrets are for Python's fsspec.
 fn url(path: &str) -> Error {
     Error::request("this is a URL, and only files are read here")
-        .at_place(path)
+        .at_place(without_secrets(path))
         .remedy("zf.read(URL) in Python with fsspec, or a copy in a file")
 }
 

@@ -222,6 +222,76 @@ impl RunReader {
     }
 }
 
+/// A run that is there: its file was looked at, and is opened again when it is read. So any number of
+/// runs may wait for their merge.
+#[derive(Clone, Debug)]
+pub struct RunFile {
+    path: PathBuf,
+    key: (u128, usize, u64),
+    /// Whether it goes once it is part of another run.
+    passes: bool,
+}
+
+impl RunFile {
+    /// The run `path` of this identity, with this many records of `width` words.
+    ///
+    /// # Errors
+    /// Those of [`RunReader::open`].
+    pub fn check(path: &Path, key: (u128, usize, u64), budget: &Budget) -> Result<Self> {
+        RunReader::open(path, key, budget)?;
+        Ok(RunFile {
+            path: path.to_owned(),
+            key,
+            passes: false,
+        })
+    }
+    /// The same run, which no file names: it goes once it is part of another run, if it `passes`.
+    #[must_use]
+    pub fn passing(self, passes: bool) -> Self {
+        RunFile { passes, ..self }
+    }
+    /// Records in all.
+    #[must_use]
+    pub fn records(&self) -> u64 {
+        self.key.2
+    }
+    /// Opens it.
+    ///
+    /// # Errors
+    /// Those of [`RunReader::open`].
+    pub fn open(&self, budget: &Budget) -> Result<RunReader> {
+        RunReader::open(&self.path, self.key, budget)
+    }
+    /// Removes it if it passes: its records are part of another run.
+    pub fn pass(self) {
+        if self.passes {
+            // One that stays goes with its folder.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// Files that this process may have open where the system does not say.
+const OPEN_FILES: usize = 256;
+/// Files that are left for others.
+const SPARE_FILES: usize = 16;
+
+/// How many more files this process may open: its soft limit less the files that are open.
+#[must_use]
+pub fn files_left() -> usize {
+    let limits = fs::read_to_string("/proc/self/limits").unwrap_or_default();
+    let line = limits
+        .lines()
+        .find_map(|line| line.strip_prefix("Max open files"));
+    let soft = line.and_then(|line| match line.split_whitespace().next()? {
+        "unlimited" => Some(usize::MAX),
+        soft => soft.parse().ok(),
+    });
+    let open = fs::read_dir("/proc/self/fd").map_or(0, Iterator::count);
+    soft.unwrap_or(OPEN_FILES)
+        .saturating_sub(open + SPARE_FILES)
+}
+
 /// What to do about a run that is not whole.
 const AGAIN: &str = "run it again";
 

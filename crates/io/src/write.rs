@@ -72,6 +72,14 @@ impl ColumnsWriter {
             ColumnsForm::Parquet(_) => crate::parquet_write::GROUP,
         }
     }
+    /// As [`ColumnsWriter::rows`] of a file that is not there yet.
+    pub fn rows_of(path: &str) -> usize {
+        match plain_suffix(path).as_deref() {
+            #[cfg(feature = "parquet")]
+            Some("parquet") => crate::parquet_write::GROUP,
+            _ => TEXT_ROWS,
+        }
+    }
     /// Whether rows are written to `path` some at a time: .csv, .tsv, .parquet, or CSV to `-`.
     pub fn takes(path: &str) -> bool {
         crate::rows_write::is_streamed(path)

@@ -14,7 +14,7 @@ mod codec;
 mod metadata;
 mod unpack;
 
-use crate::guard::Source;
+use crate::guard::{Source, read_error};
 use crate::npy::{double, single};
 use crate::presence::Presence;
 use metadata::{Metadata, V2, V3};
@@ -29,19 +29,29 @@ pub fn is_zarr(path: &Path) -> bool {
 }
 
 /// The files of the array in the folder `path`, in order.
-pub fn files(path: &Path) -> Vec<PathBuf> {
+///
+/// # Errors
+/// `Input` for folders that cannot be listed, and for links to folders or to nothing.
+pub fn files(path: &Path) -> Result<Vec<PathBuf>> {
     let (mut open, mut files) = (vec![path.to_owned()], vec![]);
     while let Some(folder) = open.pop() {
-        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-            match Presence::behind(&entry.path()) {
-                Presence::Folder => open.push(entry.path()),
-                Presence::File(_) => files.push(entry.path()),
-                Presence::Nothing | Presence::Link | Presence::Special => {}
+        let failed = |e| read_error(&folder.to_string_lossy(), "cannot be listed", &e);
+        for entry in std::fs::read_dir(&folder).map_err(failed)? {
+            let path = entry.map_err(failed)?.path();
+            match (Presence::itself(&path), Presence::behind(&path)) {
+                (Presence::Folder, _) => open.push(path),
+                (_, Presence::File(_)) => files.push(path),
+                (Presence::Link, Presence::Folder | Presence::Nothing) => {
+                    let e = Error::input("expected files and folders of an array, got a link");
+                    let place = path.to_string_lossy().into_owned();
+                    return Err(e.at_place(place).remedy("the folder itself in its place"));
+                }
+                _ => {}
             }
         }
     }
     files.sort();
-    files
+    Ok(files)
 }
 
 /// Reads the array in the folder `path` as a table: a vector is one column.
@@ -72,6 +82,12 @@ pub fn read_zarr(path: &Path, budget: &Budget) -> Result<Table> {
     Table::new(rows, cols, elements)
 }
 
+/// The most bytes of the file of a chunk of `bytes`: nothing of these codecs grows by more than a
+/// sixteenth and a header.
+fn most_of(bytes: u64) -> u64 {
+    bytes.saturating_add(bytes / 16 + 4096)
+}
+
 /// The chunks of an array of one or two dimensions.
 struct ChunksOf<'a> {
     path: &'a Path,
@@ -97,7 +113,7 @@ impl<'a> ChunksOf<'a> {
         };
         let bytes = (rows.saturating_mul(cols)).saturating_mul(found.kind.bytes()) as u64;
         // As it is read, and as it is unpacked.
-        let room = budget.reserve(bytes.saturating_mul(3), "a chunk of the array")?;
+        let room = budget.reserve(most_of(bytes).saturating_mul(3), "a chunk of the array")?;
         Ok(ChunksOf {
             path,
             found,
@@ -113,32 +129,72 @@ impl<'a> ChunksOf<'a> {
         out: &mut Reserved<T>,
         one: impl Fn([u8; 8]) -> Result<T>,
     ) -> Result<()> {
+        if self.shape.contains(&0) {
+            return Ok(());
+        }
+        for separator in self.found.separators() {
+            if self.fill_named(*separator, out, &one)? > 0 {
+                return Ok(());
+            }
+        }
+        self.has_no_chunks()
+    }
+    /// Refuses an array that has files of chunks, of which none has the name of a chunk.
+    fn has_no_chunks(&self) -> Result<()> {
+        let like_chunk = |file: &PathBuf| {
+            let key = file.strip_prefix(self.path).ok()?.to_string_lossy();
+            let key = key.strip_prefix('c').unwrap_or(&key);
+            let last = key.chars().last()?;
+            let plain = |c: char| c.is_ascii_digit() || !c.is_ascii_alphanumeric();
+            (last.is_ascii_digit() && key.chars().all(plain)).then_some(())
+        };
+        if !files(self.path)?
+            .iter()
+            .any(|file| like_chunk(file).is_some())
+        {
+            return Ok(());
+        }
+        let e = Error::input("the files of chunks have other names than the metadata say");
+        Err(e
+            .at_place(self.path.to_string_lossy())
+            .remedy("make the array again"))
+    }
+    /// As [`ChunksOf::fill`], of files with this between their numbers; how many there are.
+    fn fill_named<T: Copy>(
+        &self,
+        separator: char,
+        out: &mut Reserved<T>,
+        one: impl Fn([u8; 8]) -> Result<T>,
+    ) -> Result<usize> {
+        let mut found = 0;
         let counts = [0, 1].map(|side| self.shape[side].div_ceil(self.chunk[side].max(1)));
         for row in 0..counts[0] {
             for col in 0..counts[1] {
                 let key = match self.found.chunk.len() {
-                    1 => self.found.key(&[row]),
-                    _ => self.found.key(&[row, col]),
+                    1 => self.found.key(&[row], separator),
+                    _ => self.found.key(&[row, col], separator),
                 };
                 if let Some((bytes, place)) = self.bytes(&key)? {
                     let put = self.put(&mut out.items, (row, col), &bytes, &one);
                     put.map_err(|e| e.at_place(place))?;
+                    found += 1;
                 }
             }
         }
-        Ok(())
+        Ok(found)
     }
     /// The elements of the chunk `key`, unpacked, and its file; none where there is no file.
     fn bytes(&self, key: &str) -> Result<Option<(Vec<u8>, String)>> {
         let file = self.path.join(key);
-        if Presence::behind(&file) == Presence::Nothing {
+        // After any other answer of the system the chunk may be there.
+        let unknown = |e| read_error(&file.to_string_lossy(), "cannot be opened", &e);
+        if Presence::missing(&file).map_err(unknown)? {
             return Ok(None);
         }
         let source = Source::open(&file, self.budget)?;
         let width = self.found.kind.bytes();
         let wanted = self.chunk[0] * self.chunk[1] * width;
-        // Nothing of these codecs grows by more than a sixteenth and a header.
-        let most = (wanted + wanted / 16 + 4096) as u64;
+        let most = most_of(wanted as u64);
         let place = source.name().to_owned();
         if source.size() > most {
             let e = Error::input(format!("a chunk of {} bytes", source.size()));

@@ -36,8 +36,10 @@ const ALIKE: usize = 16;
 pub fn choose(job: &Job, machine: &Machine, overrides: &Overrides) -> Result<Plan> {
     let plan = whole(job, machine, overrides)?;
     let inputs = [Some(&job.x), job.y.as_ref()].into_iter().flatten();
-    let inputs: u64 = inputs.map(table_bytes).sum();
-    let free = machine.memory.saturating_sub(inputs + plan.peak_bytes);
+    let taken = inputs
+        .map(table_bytes)
+        .fold(plan.peak_bytes, u64::saturating_add);
+    let free = machine.memory.saturating_sub(taken);
     let matches = MatchPlan::of_job(job, free)?;
     Ok(Plan { matches, ..plan })
 }

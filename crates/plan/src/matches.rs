@@ -84,6 +84,13 @@ impl MatchPlan {
     }
 }
 
+/// The place `at` among `of`, by steps of the golden ratio, which are even at every length, and the same
+/// in every run.
+fn step(at: usize, of: usize) -> usize {
+    let place = (at as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
+    ((u128::from(place) * of as u128) >> 32) as usize
+}
+
 /// The matches of all pairs, by those of a sample of them.
 fn sampled(job: &Job, root: usize) -> u64 {
     let space = &job.space;
@@ -91,11 +98,6 @@ fn sampled(job: &Job, root: usize) -> u64 {
         return 0;
     }
     let (mut values, mut out) = (PairValues::new(job), vec![]);
-    // Steps by the golden ratio are even at every length, and the same in every run.
-    let step = |at: usize, of: usize| {
-        let place = (at as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
-        (place as usize * of) >> 32
-    };
     let rows = SAMPLE.min(space.n.saturating_mul(64));
     let mut sum = 0.0;
     for at in 0..rows {
@@ -132,6 +134,17 @@ fn sampled(job: &Job, root: usize) -> u64 {
 mod tests {
     use super::*;
     use zipfold_core::fold::{Join, JoinKind};
+
+    #[test]
+    fn places_of_a_sample_are_among_any_number() {
+        for of in [1, 7, 1 << 32, 1 << 45] {
+            let places: Vec<usize> = (0..SAMPLE).map(|at| step(at, of)).collect();
+            assert!(places.iter().all(|place| *place < of), "{of}");
+            // Even: the last tenth has its tenth.
+            let last = places.iter().filter(|place| **place >= of / 10 * 9).count();
+            assert!(of < 10 || last.abs_diff(SAMPLE / 10) < 9, "{of}: {last}");
+        }
+    }
 
     #[test]
     fn the_decision_is_by_bytes() {

@@ -68,7 +68,7 @@ pub fn target(path: &str, problem: &Problem, options: OutputOptions) -> Target {
         )
     };
     match problem.folds.iter().any(has_matches) && !is_picture(path) && !is_page(path) {
-        true => Target::Runs(runs_beside(path)),
+        true => Target::Runs(runs_beside(path), Some(path.to_string())),
         false => Target::Memory,
     }
 }

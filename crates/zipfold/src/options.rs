@@ -113,8 +113,9 @@ pub enum Target {
     /// Into an `.npy` file, by positional writes.
     Npy(String, OutputOptions),
     /// Into memory; matches of a join that it does not hold into sorted runs in this folder. It goes
-    /// with the answer, unless a checkpoint has its own.
-    Runs(PathBuf),
+    /// with the answer, unless a checkpoint has its own. The name is that of the file that is written
+    /// from them, if it is known.
+    Runs(PathBuf, Option<String>),
     /// Into memory that the caller owns.
     #[doc(hidden)]
     Lent(LentSink),

@@ -224,7 +224,7 @@ impl<T: Typed> Places<T> {
                 return Ok(Place::Framed(frame.clone(), matrix, left));
             }
             match target {
-                Target::Memory | Target::Runs(_) => {
+                Target::Memory | Target::Runs(..) => {
                     in_memory(at, &shape, run).map(|(matrix, left)| Place::Memory(matrix, left))
                 }
                 Target::Npy(path, options) if run.resumed => {
@@ -378,7 +378,8 @@ impl<T: Typed> Places<T> {
 /// names next to it.
 fn place_of_runs(target: &Target, run: Run<'_>) -> Option<RunPlace> {
     match target {
-        Target::Runs(folder) => Some(RunPlace {
+        Target::Runs(folder, output) => Some(RunPlace {
+            output: output.clone(),
             folder: run.checkpoint.map_or_else(|| folder.clone(), folder_of),
             owner: run.checkpoint.map(Path::to_owned),
             identity: run.number,

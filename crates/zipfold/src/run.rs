@@ -148,7 +148,7 @@ fn run_typed<'e, T: Typed>(
     let share = share_of(job, &plan, options.shard);
     let frames = frames(job, &share, options);
     let batches = batches_left(share.tiles.len(), &plan, found.as_ref());
-    let (_held, ahead) = reserve(job, &plan, (&share, &frames), batches, target, options)?;
+    let (held, ahead) = reserve(job, &plan, (&share, &frames), batches, target, options)?;
     let merged = found.unwrap_or_else(|| fresh(job, &plan, identity, (&share, options)));
     let run = Run {
         number: merged.run,
@@ -156,7 +156,7 @@ fn run_typed<'e, T: Typed>(
         resumed,
     };
     check_checkpoint(job, &plan, (&share, options), &merged, run)?;
-    let places = places_of::<T>((job, &plan), target, options, (run, &frames))?;
+    let places = places_of::<T>((job, &plan), target, (options, &held), (run, &frames))?;
     recall(job, &share, (&merged, run), &places, &workers)?;
     let stop = stop_within(options);
     let executor = workers.install(|| load(&plan))?;
@@ -195,11 +195,15 @@ fn run_typed<'e, T: Typed>(
 fn places_of<T: Typed>(
     (job, plan): (&Job, &Plan),
     target: &Target,
-    options: &Options<'_>,
+    (options, held): (&Options<'_>, &[Reservation]),
     (run, frames): (Run<'_>, &[Option<Frame>]),
 ) -> Result<Places<T>> {
     let of_batch = plan.matches.map_or(u64::MAX, |m| m.of_batch(plan.threads));
-    Places::framed(job, target, &options.budget, run, (frames, of_batch))
+    let mut places = Places::framed(job, target, &options.budget, run, (frames, of_batch))?;
+    // What the run takes for its time is free again when the answer is written.
+    let free = options.budget.free() + held.iter().map(Reservation::bytes).sum::<u64>();
+    (places.stores).plan_output(plan, free, options.shard)?;
+    Ok(places)
 }
 
 /// What ends work within a batch. One that ends early would lose what a checkpoint after it keeps.
@@ -430,7 +434,7 @@ fn reserve(
             || dense_bytes(fold, job.space.n, job.space.m, plan.precision),
             framed,
         );
-        if dense > 0 && (frame.is_some() || matches!(target, Target::Memory | Target::Runs(_))) {
+        if dense > 0 && (frame.is_some() || matches!(target, Target::Memory | Target::Runs(..))) {
             held.push(options.budget.reserve(dense, "the matrix")?);
         }
         if let Fold::Histogram(h) = fold.grouped().map_or(fold, |grouped| &grouped.inner) {

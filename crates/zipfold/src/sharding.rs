@@ -221,7 +221,7 @@ fn reserve(
                 .budget
                 .reserve(fold.bytes(n, m), "the merged result")?,
         );
-        if matches!(target, Target::Memory | Target::Runs(_)) {
+        if matches!(target, Target::Memory | Target::Runs(..)) {
             let bytes = dense_bytes(fold, n, m, plan.precision);
             held.push(options.budget.reserve(bytes, "the matrix")?);
         }

@@ -325,14 +325,15 @@ impl WrittenMatches<'_> {
     /// As [`csr`].
     fn csr(&self, path: &str, options: OutputOptions) -> Result<()> {
         let (n, m) = (self.job.space.n, self.job.space.m);
-        let mut starts = vec![0i64; n + 1];
+        let mut starts = self.runs.starts(n)?;
+        let starts = &mut starts.items;
         self.runs.each(ROWS, &mut |some| {
             some.i.iter().for_each(|i| starts[*i as usize + 1] += 1);
             Ok(())
         })?;
         (0..n).for_each(|i| starts[i + 1] += starts[i]);
         let mut archive = NpzWriter::new(Output::create(path, options)?);
-        archive.add("indptr", &[starts.len()], &starts)?;
+        archive.add("indptr", &[starts.len()], starts)?;
         let shape = [self.runs.records() as usize];
         archive.add_parts("indices", &shape, |put| {
             let mut signed: Vec<i64> = vec![];
@@ -351,6 +352,15 @@ impl WrittenMatches<'_> {
 
 /// Matches that are handed to an archive at a time.
 const ROWS: usize = 1 << 16;
+
+/// The most matches that the file `path` takes at a time; 0 of another output.
+pub(crate) fn rows_at_once(path: &str) -> usize {
+    match ColumnsWriter::takes(path) {
+        true => ColumnsWriter::rows_of(path),
+        false if path.ends_with(".npz") => ROWS,
+        false => 0,
+    }
+}
 
 /// The names of groups in place of their numbers. Archives of arrays hold no words, and keep the
 /// numbers.

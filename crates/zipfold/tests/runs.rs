@@ -168,6 +168,69 @@ fn every_format_has_the_bytes_of_memory() {
     fs::remove_dir_all(folder).unwrap();
 }
 
+/// Runs again in a process that may open few files: each run is one while it is merged.
+#[test]
+fn few_open_files_are_enough() {
+    const HERE: &str = "ZIPFOLD_TEST_FEW_FILES";
+    if std::env::var_os(HERE).is_none() {
+        let script = r#"ulimit -n 40 && exec "$0" --exact few_open_files_are_enough"#;
+        let mut again = std::process::Command::new("sh");
+        again.args(["-c", script]).env(HERE, "1");
+        let done = again
+            .arg(std::env::current_exe().unwrap())
+            .output()
+            .unwrap();
+        assert!(done.status.success(), "{done:?}");
+        return;
+    }
+    let (folder, data) = (folder("few-files"), one(2500));
+    let problem = problem(&data, &join(r#""where": "value < 0.8""#));
+    let (right, out) = (folder.join("right.csv"), folder.join("out.csv"));
+    asked(&right, (&problem, &data), &options(AMPLE, 2)).unwrap();
+    assert!(
+        asked(&out, (&problem, &data), &options(12 << 20, 2))
+            .unwrap()
+            .0
+    );
+    assert!(fs::read(&out).unwrap() == fs::read(&right).unwrap());
+    fs::remove_dir_all(folder).unwrap();
+}
+
+/// A file that takes more rows at a time than memory holds is refused before the work, or as soon as
+/// the matches are counted that it cannot take.
+#[test]
+fn an_output_that_needs_more_memory_is_refused_early() {
+    let (folder, data) = (folder("early"), one(2500));
+    let about = join(r#""where": "value < 0.8""#);
+    let problem = problem(&data, &about);
+    for (name, memory) in [("out.parquet", SMALL), ("out.csr.npz", 1 << 20)] {
+        let begun = AtomicBool::new(false);
+        let told = |p: zipfold::Progress| {
+            begun.fetch_or(p.pairs > p.total / 2, Ordering::Relaxed);
+        };
+        let options = Options {
+            progress: Some(&told),
+            ..options(memory, 2)
+        };
+        let e = asked(&folder.join(name), (&problem, &data), &options).unwrap_err();
+        assert_eq!(e.blame(), Blame::Resource, "{name}: {e}");
+        assert!(!begun.load(Ordering::Relaxed), "{name}: {e}");
+        assert_eq!(names(&folder), Vec::<String>::new());
+        if name == "out.parquet" {
+            assert!(e.to_string().contains("the output takes"), "{e}");
+        }
+    }
+    // Few matches need little.
+    let few = self::problem(&data, &join(r#""where": "value < 0.05""#));
+    asked(
+        &folder.join("few.parquet"),
+        (&few, &data),
+        &options(SMALL, 2),
+    )
+    .unwrap();
+    fs::remove_dir_all(folder).unwrap();
+}
+
 #[test]
 fn every_way_to_find_matches_writes_runs() {
     let near = join(r#""where": "value < 0.7""#);

@@ -27,7 +27,36 @@ pub(super) struct Metadata {
     pub(super) codecs: Vec<ChunkCodec>,
     /// Before the numbers of a chunk, and between them.
     prefix: &'static str,
-    separator: char,
+    /// The characters that are tried: some writers of version 2 say nothing.
+    separators: &'static [char],
+}
+
+/// The separators of this name.
+fn separators(name: &str, json: &Value, otherwise: &'static [char]) -> Result<&'static [char]> {
+    match json {
+        Value::Null => Ok(otherwise),
+        Value::String(text) if text == "." => Ok(&['.']),
+        Value::String(text) if text == "/" => Ok(&['/']),
+        _ => {
+            let e = other(
+                name,
+                "expected a separator between the numbers of chunks",
+                json,
+            );
+            Err(e.limit(". or /"))
+        }
+    }
+}
+
+/// Refuses metadata of another version than their file has.
+fn check_version(json: &Value, version: u64, name: &str) -> Result<()> {
+    match json["zarr_format"].as_u64() == Some(version) {
+        true => Ok(()),
+        false => {
+            let e = other(name, "expected a known zarr_format", &json["zarr_format"]);
+            Err(e.limit(version.to_string()))
+        }
+    }
 }
 
 /// The refusal of something in the metadata that is not read.
@@ -59,6 +88,7 @@ impl Metadata {
         }
     }
     fn second(json: &Value, name: &str) -> Result<Metadata> {
+        check_version(json, 2, name)?;
         let dtype = json["dtype"].as_str().unwrap_or_default();
         let (order, kind) = dtype.split_at_checked(1).unwrap_or_default();
         let Some(kind) = kind_of(kind).filter(|_| ["<", ">", "|"].contains(&order)) else {
@@ -74,10 +104,7 @@ impl Metadata {
                     .limit(ChunkCodec::KNOWN)
             })?],
         };
-        let separator = match json["dimension_separator"].as_str() {
-            Some("/") => '/',
-            _ => '.',
-        };
+        let separators = separators(name, &json["dimension_separator"], &['.', '/'])?;
         Ok(Metadata {
             shape: lengths(&json["shape"], name)?,
             chunk: lengths(&json["chunks"], name)?,
@@ -87,10 +114,11 @@ impl Metadata {
             fill: fill(&json["fill_value"], name)?,
             codecs,
             prefix: "",
-            separator,
+            separators,
         })
     }
     fn third(json: &Value, name: &str) -> Result<Metadata> {
+        check_version(json, 3, name)?;
         if json["node_type"] != "array" {
             let e = other(name, "expected an array", &json["node_type"]);
             return Err(e.remedy("the folder of one array in the group"));
@@ -103,10 +131,14 @@ impl Metadata {
             return Err(other(name, "expected a regular grid of chunks", grid));
         }
         let keys = &json["chunk_key_encoding"];
-        let given = keys["configuration"]["separator"].as_str();
-        let (prefix, separator) = match keys["name"].as_str() {
-            Some("v2") => ("", given.unwrap_or(".")),
-            _ => ("c", given.unwrap_or("/")),
+        let given = &keys["configuration"]["separator"];
+        let (prefix, separators) = match keys["name"].as_str() {
+            Some("v2") => ("", separators(name, given, &['.'])?),
+            Some("default") => ("c", separators(name, given, &['/'])?),
+            _ => {
+                let e = other(name, "expected known keys of chunks", &keys["name"]);
+                return Err(e.limit("default, v2"));
+            }
         };
         let (mut codecs, mut big_endian) = (vec![], false);
         for codec in json["codecs"].as_array().into_iter().flatten() {
@@ -126,7 +158,7 @@ impl Metadata {
             fill: fill(&json["fill_value"], name)?,
             codecs,
             prefix,
-            separator: separator.chars().next().unwrap_or('/'),
+            separators,
         })
     }
     /// Rows and columns of the table.
@@ -154,13 +186,17 @@ impl Metadata {
             }
         }
     }
+    /// What may be between the numbers of a chunk, the likelier first.
+    pub(super) fn separators(&self) -> &'static [char] {
+        self.separators
+    }
     /// The file of the chunk with these numbers.
-    pub(super) fn key(&self, numbers: &[usize]) -> String {
+    pub(super) fn key(&self, numbers: &[usize], separator: char) -> String {
         let numbers: Vec<String> = numbers.iter().map(usize::to_string).collect();
-        let numbers = numbers.join(&self.separator.to_string());
+        let numbers = numbers.join(&separator.to_string());
         match self.prefix {
             "" => numbers,
-            prefix => format!("{prefix}{}{numbers}", self.separator),
+            prefix => format!("{prefix}{separator}{numbers}"),
         }
     }
 }

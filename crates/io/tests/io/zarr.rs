@@ -95,10 +95,116 @@ fn what_is_not_read_is_refused_by_name() {
     }
     let e = read(Path::new("https://example.org/points.npy")).unwrap_err();
     assert!(e.to_string().contains("zf.read(URL) in Python"), "{e}");
+    let secret = "https://user:pw123@example.org/a@b.npy?X-Amz-Signature=abc#d";
+    let e = read(Path::new(secret)).unwrap_err().to_string();
+    assert!(e.contains("https://example.org/a@b.npy"), "{e}");
+    let told = ["pw123", "user", "abc"].iter().any(|part| e.contains(part));
+    assert!(!told, "{e}");
     let tight = Budget::new(3000);
     let name = arrays().join("two-plain").to_string_lossy().into_owned();
     let e = read_table(&name, &ReadOptions::default(), &tight).unwrap_err();
     assert_eq!(e.blame(), Blame::Resource, "{e}");
+}
+
+/// A copy of the array `name` in a folder of its own.
+fn copy(name: &str, to: &str) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("zipfold-zarr-{to}-{}", std::process::id()));
+    let _ = fs::remove_dir_all(&folder);
+    for file in zipfold_io::zarr::files(&arrays().join(name)).unwrap() {
+        let to = folder.join(file.strip_prefix(arrays().join(name)).unwrap());
+        fs::create_dir_all(to.parent().unwrap()).unwrap();
+        fs::copy(file, &to).unwrap();
+    }
+    folder
+}
+
+/// Reads the metadata `file` of the array, changes them, and writes them again.
+fn change(file: &Path, change: impl Fn(&mut serde_json::Value)) {
+    let mut json = serde_json::from_slice(&fs::read(file).unwrap()).unwrap();
+    change(&mut json);
+    fs::write(file, json.to_string()).unwrap();
+}
+
+#[test]
+fn a_chunk_that_cannot_be_seen_is_not_missing() {
+    let folder = copy("two-plain", "unseen");
+    let mut files = zipfold_io::zarr::files(&folder).unwrap();
+    let chunk = files.pop().unwrap();
+    fs::remove_file(&chunk).unwrap();
+    assert!(read(&folder).is_ok());
+    std::os::unix::fs::symlink(folder.join("none"), &chunk).unwrap();
+    let e = read(&folder).unwrap_err();
+    assert_eq!(e.blame(), Blame::Input, "{e}");
+    assert!(zipfold_io::zarr::files(&folder).is_err());
+    fs::remove_file(&chunk).unwrap();
+    fs::create_dir(folder.join("below")).unwrap();
+    std::os::unix::fs::symlink(&folder, folder.join("below/round")).unwrap();
+    let e = zipfold_io::zarr::files(&folder).unwrap_err();
+    assert!(e.to_string().contains("got a link"), "{e}");
+    fs::remove_dir_all(&folder).unwrap();
+    assert!(zipfold_io::zarr::files(&folder).is_err());
+    // What should be a folder is a file.
+    let folder = copy("three-plain", "file");
+    fs::remove_dir_all(folder.join("c")).unwrap();
+    assert!(read(&folder).is_ok(), "all chunks are missing");
+    fs::write(folder.join("c"), b"").unwrap();
+    assert_eq!(read(&folder).unwrap_err().blame(), Blame::Input);
+    fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn names_of_chunks_are_those_of_the_metadata_or_refused() {
+    let folder = copy("three-plain", "keys");
+    let good = fs::read(folder.join("zarr.json")).unwrap();
+    for (key, value, says) in [
+        ("name", "other", "default, v2"),
+        ("separator", "-", ". or /"),
+        ("format", "4", "zarr_format"),
+        ("separator", ".", "other names"),
+    ] {
+        change(&folder.join("zarr.json"), |json| match key {
+            "name" => json["chunk_key_encoding"]["name"] = value.into(),
+            "format" => json["zarr_format"] = value.into(),
+            _ => json["chunk_key_encoding"]["configuration"] = serde_json::json!({key: value}),
+        });
+        let e = read(&folder).unwrap_err();
+        assert!(e.to_string().contains(says), "{key} {value}: {e}");
+        fs::write(folder.join("zarr.json"), &good).unwrap();
+    }
+    assert_eq!(read(&folder).unwrap().get(5, 2), wanted(5, 2));
+    fs::remove_dir_all(&folder).unwrap();
+    // Version 2 without a separator: either.
+    let folder = copy("two-plain", "either");
+    change(&folder.join(".zarray"), |json| {
+        json.as_object_mut().unwrap().remove("dimension_separator");
+    });
+    assert_eq!(read(&folder).unwrap().get(5, 2), wanted(5, 2));
+    for file in zipfold_io::zarr::files(&folder).unwrap() {
+        let name = file.file_name().unwrap().to_string_lossy().into_owned();
+        if let Some((i, j)) = name.split_once('.').filter(|(i, _)| !i.is_empty()) {
+            fs::create_dir_all(folder.join(i)).unwrap();
+            fs::rename(&file, folder.join(i).join(j)).unwrap();
+        }
+    }
+    assert_eq!(read(&folder).unwrap().get(5, 2), wanted(5, 2));
+    change(&folder.join(".zarray"), |json| {
+        json["dimension_separator"] = ".".into()
+    });
+    assert!(
+        read(&folder)
+            .unwrap_err()
+            .to_string()
+            .contains("other names")
+    );
+    // No rows of any width, and no width of any rows, take no time.
+    for shape in [[1u64 << 59, 0], [0, 1 << 59]] {
+        change(&folder.join(".zarray"), |json| {
+            json["shape"] = shape.to_vec().into()
+        });
+        let table = read(&folder).unwrap();
+        assert_eq!([table.rows() as u64, table.cols() as u64], shape);
+    }
+    fs::remove_dir_all(&folder).unwrap();
 }
 
 #[test]
@@ -113,7 +219,7 @@ fn damage_is_an_error_or_another_number_and_never_more() {
         "three-gzip",
     ] {
         let _ = fs::remove_dir_all(&folder);
-        let files = zipfold_io::zarr::files(&arrays().join(name));
+        let files = zipfold_io::zarr::files(&arrays().join(name)).unwrap();
         let mut copies = vec![];
         for file in &files {
             let to = folder.join(file.strip_prefix(arrays().join(name)).unwrap());

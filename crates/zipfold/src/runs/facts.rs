@@ -4,7 +4,7 @@ use super::records::RecordForm;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use zipfold_core::{Budget, Error, Result};
-use zipfold_io::runs::RunReader;
+use zipfold_io::runs::RunFile;
 
 /// A run, as a checkpoint or a part names it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,16 +18,11 @@ pub struct RunFacts {
 }
 
 impl RunFacts {
-    /// Opens the run in its folder.
+    /// The run in its folder, which is looked at.
     ///
     /// # Errors
     /// `Input` when it is not there, damaged, or another's.
-    pub(crate) fn open(
-        &self,
-        folder: &Path,
-        form: RecordForm,
-        budget: &Budget,
-    ) -> Result<RunReader> {
+    pub(crate) fn open(&self, folder: &Path, form: RecordForm, budget: &Budget) -> Result<RunFile> {
         // A name from a file: it must not lead elsewhere.
         let plain = self.name.bytes().all(|b| b.is_ascii_digit() || b == b'-');
         if !plain || self.name.is_empty() {
@@ -35,7 +30,7 @@ impl RunFacts {
             return Err(e.at_place(folder.to_string_lossy()));
         }
         let key = (self.identity, form.width(), self.records);
-        RunReader::open(&folder.join(&self.name), key, budget)
+        RunFile::check(&folder.join(&self.name), key, budget)
     }
 }
 

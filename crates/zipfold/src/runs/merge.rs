@@ -10,16 +10,19 @@ use super::facts::RunFacts;
 use super::records::RecordForm;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use zipfold_core::budget::Reserved;
 use zipfold_core::fold::JoinState;
 use zipfold_core::{Budget, Error, Opt, Result};
-use zipfold_io::runs::{BLOCK_RECORDS, RunFolder, RunReader, RunWriter};
+use zipfold_io::runs::{BLOCK_RECORDS, RunFile, RunFolder, RunReader, RunWriter, files_left};
 
 /// Records that are handed on at a time.
 const SOME: usize = 4 * BLOCK_RECORDS;
 /// The fewest runs that are merged at once, and the most: each is an open file.
 const FEWEST: usize = 8;
+/// The fewest where the process may open few files: a run grows by one other at least.
+const TWO: usize = 2;
 const MOST: usize = 512;
 /// The part of the free memory that blocks of runs may take.
 const PART: u64 = 4;
@@ -29,7 +32,7 @@ const NEAR: usize = 8;
 /// The matches of a join in sorted runs, in the order of their rows.
 #[derive(Clone, Debug)]
 pub struct MatchRuns {
-    runs: Vec<RunReader>,
+    runs: Vec<RunFile>,
     form: RecordForm,
     records: u64,
     budget: Budget,
@@ -39,27 +42,31 @@ pub struct MatchRuns {
 
 impl MatchRuns {
     /// The matches of these runs. Where they are more than are merged at once, some become one, in
-    /// files that `place` names.
+    /// files that `place` names; the blocks of runs leave `kept` bytes.
     ///
     /// # Errors
     /// `Input` for damaged runs; `Resource` when the disk is full.
     pub(crate) fn new(
-        mut runs: Vec<RunReader>,
-        form: RecordForm,
+        (mut runs, form): (Vec<RunFile>, RecordForm),
         place: &dyn Fn() -> Result<(PathBuf, u128)>,
         budget: &Budget,
+        kept: u64,
     ) -> Result<MatchRuns> {
-        let records = runs.iter().map(RunReader::records).sum();
+        let records = runs.iter().map(RunFile::records).sum();
         let block = RunReader::block_bytes(form.width());
-        let room = (budget.free() / PART / block) as usize;
-        let most = room.clamp(FEWEST, MOST);
+        let free = budget.free();
+        let room = ((free / PART).min(free.saturating_sub(kept)) / block) as usize;
+        let fewest = if kept == 0 { FEWEST } else { TWO };
+        let most = room.clamp(fewest, MOST).min(files_left()).max(TWO);
         while runs.len() > most {
             // The first ones are the smallest: later ones were merged already.
             let more = (runs.len() - most + 1).clamp(2, most);
             let (path, identity) = place()?;
-            let some: Vec<RunReader> = runs.drain(..more).collect();
-            let key = (identity, form.width(), write(&some, form, &path, identity)?);
-            runs.push(RunReader::open(&path, key, budget)?);
+            let some: Vec<RunFile> = runs.drain(..more).collect();
+            let written = write(&some, form, (&path, identity), budget)?;
+            some.into_iter().for_each(RunFile::pass);
+            let key = (identity, form.width(), written);
+            runs.push(RunFile::check(&path, key, budget)?.passing(true));
         }
         Ok(MatchRuns {
             runs,
@@ -68,6 +75,23 @@ impl MatchRuns {
             budget: budget.clone(),
             _folder: None,
         })
+    }
+    /// The least bytes that their blocks take while they are written.
+    pub(crate) fn least_bytes(form: RecordForm) -> u64 {
+        TWO as u64 * RunReader::block_bytes(form.width())
+    }
+    /// Bytes of [`MatchRuns::starts`].
+    pub(crate) fn bytes_of_starts(n: usize) -> u64 {
+        (n as u64)
+            .saturating_add(1)
+            .saturating_mul(size_of::<i64>() as u64)
+    }
+    /// Room for where each of `n` rows begins, and where the last one ends.
+    ///
+    /// # Errors
+    /// `Resource` when the budget has none.
+    pub(crate) fn starts(&self, n: usize) -> Result<Reserved<i64>> {
+        self.budget.vec(n + 1, 0, "where rows begin")
     }
     /// How many there are.
     pub fn records(&self) -> u64 {
@@ -78,12 +102,12 @@ impl MatchRuns {
     /// # Errors
     /// `Resource` for more runs than are merged at once.
     pub(crate) fn there(
-        runs: Vec<RunReader>,
+        runs: Vec<RunFile>,
         form: RecordForm,
         budget: &Budget,
     ) -> Result<MatchRuns> {
         let place = || Err(Error::internal("a shard of many runs of matches"));
-        MatchRuns::new(runs, form, &place, budget)
+        MatchRuns::new((runs, form), &place, budget, 0)
     }
     /// The same, with runs in a folder that is there as long as this is.
     pub(crate) fn within(self, folder: Option<Arc<RunFolder>>) -> Self {
@@ -93,7 +117,7 @@ impl MatchRuns {
         }
     }
     /// The runs.
-    pub(crate) fn readers(&self) -> &[RunReader] {
+    pub(crate) fn files(&self) -> &[RunFile] {
         &self.runs
     }
     /// What a part says of these matches of fold `at`: one run, whose bytes are those of the matches
@@ -132,7 +156,7 @@ impl MatchRuns {
             }
             Ok(())
         };
-        merged(&self.runs, self.form, &mut push)?;
+        merged((&self.runs, self.form), &self.budget, &mut push)?;
         match chunk.i.is_empty() {
             true => Ok(()),
             false => take(&chunk),
@@ -151,14 +175,14 @@ impl MatchRuns {
             self.form.listed(records, state);
             Ok(())
         };
-        merged(&self.runs, self.form, &mut push)
+        merged((&self.runs, self.form), &self.budget, &mut push)
     }
     /// Writes all matches as one run, and returns their number.
     ///
     /// # Errors
     /// `Input` for damaged runs; `Resource` when the disk is full.
-    pub(crate) fn write_as_one(&self, path: &std::path::Path, identity: u128) -> Result<u64> {
-        write(&self.runs, self.form, path, identity)
+    pub(crate) fn write_as_one(&self, path: &Path, identity: u128) -> Result<u64> {
+        write(&self.runs, self.form, (path, identity), &self.budget)
     }
 }
 
@@ -178,26 +202,28 @@ fn empty(chunk: &mut JoinState) {
 }
 
 fn write(
-    runs: &[RunReader],
+    runs: &[RunFile],
     form: RecordForm,
-    path: &std::path::Path,
-    identity: u128,
+    (path, identity): (&Path, u128),
+    budget: &Budget,
 ) -> Result<u64> {
     let mut out = RunWriter::create(path, identity, form.width(), true)?;
-    merged(runs, form, &mut |records| out.push(records))?;
+    merged((runs, form), budget, &mut |records| out.push(records))?;
     out.finish()
 }
 
 /// Hands the records of all runs to `take` in their order.
 fn merged(
-    runs: &[RunReader],
-    form: RecordForm,
+    (runs, form): (&[RunFile], RecordForm),
+    budget: &Budget,
     take: &mut dyn FnMut(&[u64]) -> Result<()>,
 ) -> Result<()> {
+    let open = runs.iter().map(|run| run.open(budget));
+    let open: Vec<RunReader> = open.collect::<Result<_>>()?;
     match form.width() {
-        1 => merged_as::<1>(runs, take),
-        2 => merged_as::<2>(runs, take),
-        _ => merged_as::<3>(runs, take),
+        1 => merged_as::<1>(&open, take),
+        2 => merged_as::<2>(&open, take),
+        _ => merged_as::<3>(&open, take),
     }
 }
 
@@ -276,5 +302,58 @@ fn below<const W: usize>(records: &[[u64; W]], limit: [u64; W]) -> usize {
     match near.iter().position(|record| *record > limit) {
         Some(at) => at,
         None => records.partition_point(|record| *record <= limit),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use zipfold_core::fold::{Join, JoinKind};
+
+    /// 40 runs of every 40th match each, merged where memory has blocks of eight.
+    #[test]
+    fn runs_that_became_another_one_go_unless_a_file_names_them() {
+        let join = Join {
+            root: 0,
+            value: None,
+            kind: JoinKind::Inner,
+        };
+        let form = RecordForm::new(&join, 1000, 1000);
+        let budget = Budget::new(2 << 20);
+        let mut left = vec![];
+        for passes in [true, false] {
+            let name = format!("zipfold-cascade-{passes}-{}", std::process::id());
+            let folder = std::env::temp_dir().join(name);
+            let held = RunFolder::hold(&folder, &[], None).unwrap();
+            let runs = (0..40u64).map(|first| {
+                let path = held.file(&format!("0-{first}"));
+                let mut out = RunWriter::create(&path, 7, form.width(), false).unwrap();
+                let words: Vec<u64> = (0..25).map(|at| at * 40 + first).collect();
+                out.push(&words).unwrap();
+                let key = (7, form.width(), out.finish().unwrap());
+                RunFile::check(&path, key, &budget).unwrap().passing(passes)
+            });
+            let next = std::cell::Cell::new(100);
+            let place = || {
+                next.set(next.get() + 1);
+                Ok((held.file(&format!("0-{}", next.get())), 7))
+            };
+            let all = MatchRuns::new((runs.collect(), form), &place, &budget, 1 << 20).unwrap();
+            let mut rows = vec![];
+            all.each(64, &mut |some| {
+                rows.extend_from_slice(&some.j);
+                Ok(())
+            })
+            .unwrap();
+            assert_eq!(rows, (0..1000).collect::<Vec<u64>>());
+            assert!(all.files().len() <= 8 && next.get() > 101, "{}", next.get());
+            // But for the lock.
+            left.push((
+                all.files().len(),
+                std::fs::read_dir(&folder).unwrap().count() - 1,
+            ));
+        }
+        assert_eq!(left[0].0, left[0].1, "all others are gone");
+        assert!(left[1].1 >= 40, "{left:?}");
     }
 }

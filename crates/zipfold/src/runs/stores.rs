@@ -3,12 +3,14 @@
 use super::facts::RunFacts;
 use super::merge::{MatchRuns, in_memory};
 use super::records::RecordForm;
+use crate::written::rows_at_once;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use zipfold_core::fold::{JoinState, State};
 use zipfold_core::{Budget, Error, Job, Opt, Result};
-use zipfold_io::runs::{RunFolder, RunReader, RunWriter};
+use zipfold_io::runs::{RunFile, RunFolder, RunWriter};
+use zipfold_plan::Plan;
 
 /// Bytes of matches that the file of a part holds itself.
 pub(crate) const HELD_BY_PART: u64 = 1 << 21;
@@ -18,6 +20,8 @@ pub(crate) const HELD_BY_PART: u64 = 1 << 21;
 pub(crate) struct RunPlace {
     /// The folder, made when the first run is written.
     pub(crate) folder: PathBuf,
+    /// The file that the matches are written to in the end, if it is known.
+    pub(crate) output: Option<String>,
     /// The file that refers to the runs: the folder stays while it is there.
     pub(crate) owner: Option<PathBuf>,
     /// The identity of the runs.
@@ -33,7 +37,13 @@ pub(crate) struct MatchStores {
     held: Mutex<Option<Arc<RunFolder>>>,
     /// The number of the next run.
     next: AtomicUsize,
+    /// Matches in runs so far.
+    written: AtomicU64,
     budget: Budget,
+    /// What is free for the output: what is free before the work.
+    free: u64,
+    /// Rows of x.
+    rows: usize,
 }
 
 impl MatchStores {
@@ -45,6 +55,9 @@ impl MatchStores {
             place,
             held: Mutex::default(),
             next: AtomicUsize::new(1),
+            written: AtomicU64::new(0),
+            free: budget.free(),
+            rows: job.space.n,
             budget: budget.clone(),
         }
     }
@@ -80,6 +93,8 @@ impl MatchStores {
         let last = |name: &String| name.rsplit('-').next()?.parse::<usize>().ok();
         let last = names.iter().filter_map(last).max().unwrap_or(0);
         self.next.store(last + 1, Ordering::Relaxed);
+        let written = runs.iter().flatten().map(|run| run.records).sum();
+        self.written.store(written, Ordering::Relaxed);
         *self.lock() = Some(Arc::new(folder));
         Ok(())
     }
@@ -139,6 +154,9 @@ impl MatchStores {
     }
     fn write(&self, at: usize, form: RecordForm, state: &mut JoinState) -> Result<RunFacts> {
         let (folder, identity) = self.folder()?;
+        let found = state.i.len() as u64;
+        let written = self.written.fetch_add(found, Ordering::Relaxed);
+        self.check_output(form, written + found)?;
         let name = self.name(at);
         let records = form.sorted(state);
         let mut out = RunWriter::create(&folder.file(&name), identity, form.width(), false)?;
@@ -148,6 +166,57 @@ impl MatchStores {
             identity,
             records: out.finish()?,
         })
+    }
+    /// Bytes that the output takes at a time of this many matches.
+    fn output_bytes(&self, form: RecordForm, matches: u64) -> u64 {
+        let Some(path) = self.place.as_ref().and_then(|place| place.output.as_ref()) else {
+            return 0;
+        };
+        let some = (rows_at_once(path) as u64).min(matches);
+        let starts = match path.ends_with(".csr.npz") {
+            true => MatchRuns::bytes_of_starts(self.rows),
+            false => 0,
+        };
+        starts.saturating_add(some.saturating_mul(form.listed_bytes()))
+    }
+    /// Refuses an output that this many matches of a join cannot be written to within the memory, before
+    /// more work is lost.
+    ///
+    /// # Errors
+    /// `Resource`.
+    fn check_output(&self, form: RecordForm, matches: u64) -> Result<()> {
+        let bytes = self.output_bytes(form, matches);
+        if bytes == 0 {
+            return Ok(());
+        }
+        let all = bytes.saturating_add(MatchRuns::least_bytes(form));
+        let room = Budget::new(self.free).reserve(all, "the rows that the output takes at a time");
+        let remedy = format!("a .csv file, or a larger {}", Opt::Memory);
+        room.map(|_| ()).map_err(|e| e.remedy(remedy))
+    }
+    /// As [`MatchStores::check_output`], of the matches that `plan` predicts, where `free` bytes were free
+    /// before the run took some for its time.
+    ///
+    /// # Errors
+    /// `Resource`.
+    pub(crate) fn plan_output(
+        &mut self,
+        plan: &Plan,
+        free: u64,
+        shard: Option<(usize, usize)>,
+    ) -> Result<()> {
+        self.free = free;
+        // A shard has its part of them, for another file.
+        match plan
+            .matches
+            .filter(|matches| matches.written && shard.is_none())
+        {
+            Some(matches) => {
+                let mut forms = self.forms.iter().flatten();
+                forms.try_for_each(|form| self.check_output(*form, matches.predicted))
+            }
+            None => Ok(()),
+        }
     }
     /// Waits until the disk has these runs, which a checkpoint will name.
     ///
@@ -189,18 +258,23 @@ impl MatchStores {
         if !state.i.is_empty() {
             runs.push(self.write(at, *form, state)?);
         }
-        let mut readers: Vec<RunReader> = vec![];
+        let mut files: Vec<RunFile> = vec![];
         parts
             .iter()
-            .for_each(|part| readers.extend_from_slice(part.readers()));
+            .for_each(|part| files.extend_from_slice(part.files()));
         for (run, place) in runs.iter().zip(self.place.iter().cycle()) {
-            readers.push(run.open(&place.folder, *form, &self.budget)?);
+            // A checkpoint may name it.
+            let passes = place.owner.is_none();
+            let file = run.open(&place.folder, *form, &self.budget)?;
+            files.push(file.passing(passes));
         }
+        let records = files.iter().map(RunFile::records).sum();
+        let kept = self.output_bytes(*form, records);
         let place = || {
             let (folder, identity) = self.folder()?;
             Ok((folder.file(&self.name(at)), identity))
         };
-        let merged = MatchRuns::new(readers, *form, &place, &self.budget)?;
+        let merged = MatchRuns::new((files, *form), &place, &self.budget, kept)?;
         // A cascade may have made the folder.
         Ok(Some(merged.within(self.lock().clone())))
     }

@@ -87,14 +87,14 @@ impl Reference {
     /// # Errors
     /// `Input` when it cannot be read, or is not a plain file.
     pub fn of_file(path: &str, budget: &Budget) -> Result<Self> {
-        let Some(bytes) = bytes_of(path) else {
+        let Some(bytes) = bytes_of(path)? else {
             let e = Error::request("expected a plain file, which workers can read, got none");
             return Err(e.at_place(path).remedy("write the rows to a file first"));
         };
         Ok(Reference {
             path: path.into(),
             bytes,
-            modified: modified(path),
+            modified: modified(path)?,
             xxh3: hash_of(path, budget)?,
         })
     }
@@ -110,13 +110,13 @@ impl Reference {
             e.at_place(self.path.clone())
                 .remedy("plan the question anew, or bring the file back")
         };
-        let Some(bytes) = bytes_of(&self.path) else {
+        let Some(bytes) = bytes_of(&self.path)? else {
             return Err(other("it is not there".into()));
         };
         if bytes != self.bytes {
             return Err(other(format!("expected {} bytes, got {bytes}", self.bytes)));
         }
-        if modified(&self.path) == self.modified {
+        if modified(&self.path)? == self.modified {
             return Ok(());
         }
         let got = hash_of(&self.path, budget)?;
@@ -128,38 +128,38 @@ impl Reference {
 }
 
 /// The files of an input: of a Zarr array its metadata and chunks, else itself.
-fn files_of(path: &str) -> Vec<PathBuf> {
+fn files_of(path: &str) -> Result<Vec<PathBuf>> {
     let path = Path::new(path);
     match is_zarr(path) {
         true => zipfold_io::zarr::files(path),
-        false => vec![path.to_owned()],
+        false => Ok(vec![path.to_owned()]),
     }
 }
 
 /// The bytes of an input; none where it has no plain file.
-fn bytes_of(path: &str) -> Option<u64> {
-    let files = files_of(path);
+fn bytes_of(path: &str) -> Result<Option<u64>> {
+    let files = files_of(path)?;
     let bytes = files.iter().map(|file| match Presence::behind(file) {
         Presence::File(bytes) => Some(bytes),
         Presence::Nothing | Presence::Folder | Presence::Link | Presence::Special => None,
     });
-    bytes.sum()
+    Ok(bytes.sum())
 }
 
-fn modified(path: &str) -> u64 {
+fn modified(path: &str) -> Result<u64> {
     let nanos = |file: &PathBuf| {
         let time = store_files::modified(file);
         let since = time.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
         since.map_or(0, |since| since.as_nanos() as u64)
     };
-    files_of(path).iter().map(nanos).max().unwrap_or(0)
+    Ok(files_of(path)?.iter().map(nanos).max().unwrap_or(0))
 }
 
 /// Bytes that are read at one time.
 const CHUNK: usize = 1 << 20;
 
 fn hash_of(path: &str, budget: &Budget) -> Result<String> {
-    let (files, mut hash) = (files_of(path), XxHash3_64::new());
+    let (files, mut hash) = (files_of(path)?, XxHash3_64::new());
     let mut chunk = vec![0; CHUNK];
     for file in &files {
         // A chunk under another name is another array.

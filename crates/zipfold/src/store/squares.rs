@@ -353,6 +353,7 @@ impl SquareShare<'_> {
         let bands = &squares.bands[squares.share(index, self.manifest.shares)];
         let place = RunPlace {
             folder: folder_of(self.checkpoint),
+            output: None,
             owner: Some(self.checkpoint.to_owned()),
             identity: self.squares.identity.number(shard),
         };
@@ -580,7 +581,7 @@ impl PieceWork<'_> {
                 warnings: given.warnings.clone(),
                 ..*given
             };
-            let target = Target::Runs(folder_of(&checkpoint));
+            let target = Target::Runs(folder_of(&checkpoint), None);
             run(problem, &part, plan.clone(), &target, &options)
         };
         continued(&checkpoint, &given.budget, run)

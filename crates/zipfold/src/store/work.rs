@@ -412,7 +412,7 @@ impl Worker<'_> {
             };
             let data = self.loaded.all_data()?;
             // Next to the checkpoint.
-            let target = Target::Runs(folder_of(checkpoint));
+            let target = Target::Runs(folder_of(checkpoint), None);
             let answer = Query::new(&manifest.problem, data, &options).run_to(&target)?;
             sharding::part(&manifest.problem, &answer.outcome, shard)
         };
