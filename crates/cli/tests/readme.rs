@@ -347,6 +347,7 @@ fn numbers(folder: &Path, command: &str, out: &str) {
             (0..x.len())
                 .for_each(|i| (0..x.len()).for_each(|j| near(got[i][j], f(&x[i], &x[j]), &what)));
         }
+        "by-airport.csv" => by_airport(&data("flights.csv"), &rows(&file(&what))),
         "airports-near.csv" => airports(
             &cut(&data("airports.csv"), 2),
             &cells(&file("airports-near.csv")),
@@ -385,6 +386,25 @@ fn reported(flights: &[Vec<f64>], weather: &[Vec<f64>], got: &[Vec<f64>]) {
 }
 
 /// Two airports for each airport: itself, and the nearest other one by the haversine.
+/// Pairs of flights from the same airport, by the hours between them: airport, bin, count.
+fn by_airport(flights: &[Vec<f64>], got: &[Vec<f64>]) {
+    let mut wanted = std::collections::BTreeMap::new();
+    for (at, flight) in flights.iter().enumerate() {
+        for other in &flights[at + 1..] {
+            let apart = (flight[0] - other[0]).abs();
+            if flight[1] == other[1] && apart <= 24.0 {
+                let bin = (apart as usize).min(23);
+                *wanted.entry((flight[1] as usize, bin)).or_insert(0.0) += 1.0;
+            }
+        }
+    }
+    assert_eq!(got.len(), 3 * 24);
+    for line in got {
+        let count = wanted.get(&(line[0] as usize, line[1] as usize));
+        assert_eq!(line[3], count.copied().unwrap_or(0.0), "{line:?}");
+    }
+}
+
 fn near_airports(airports: &[Vec<f64>], got: &[Vec<f64>]) {
     let apart = |a: &[f64], b: &[f64]| {
         let half = |at: usize| ((a[at] - b[at]).to_radians() / 2.0).sin().powi(2);

@@ -94,7 +94,9 @@ fn step(at: usize, of: usize) -> usize {
 /// The matches of all pairs, by those of a sample of them.
 fn sampled(job: &Job, root: usize) -> u64 {
     let space = &job.space;
-    if space.n == 0 || job.parts.is_some() {
+    // A question whose rows are not there has no sample.
+    let there = job.x.rows() == space.n && job.other().rows() == space.m;
+    if space.n == 0 || job.parts.is_some() || !there {
         return 0;
     }
     let (mut values, mut out) = (PairValues::new(job), vec![]);

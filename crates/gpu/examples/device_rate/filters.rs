@@ -4,16 +4,16 @@
 use super::{L2, Work, half, square};
 use zipfold_core::Table;
 
-const S: usize = 524_288;
+pub(crate) const S: usize = 524_288;
 const FEW: usize = S / 4;
-const HIST: &str = r#"{ kind = "histogram", axes = [{ bins = 300, range = [0.0, 1.7320508] }] }"#;
-const IMAGES: &str = r#"{ kind = "histogram", axes = [{ bins = 300, range = [0.0, 0.8660254] }] }"#;
+pub(crate) const HIST: &str =
+    r#"{ kind = "histogram", axes = [{ bins = 300, range = [0.0, 1.7320508] }] }"#;
+pub(crate) const IMAGES: &str =
+    r#"{ kind = "histogram", axes = [{ bins = 300, range = [0.0, 0.8660254] }] }"#;
 const WITHIN: &str = r#"{ kind = "histogram", axes = [{ bins = 300, range = [0.0, 0.5] }] }"#;
 const LOG: &str = r#"{ kind = "histogram", axes = [{ edges = [LOGARITHMIC] }] }"#;
 const UNEVEN: &str = r#"{ kind = "histogram", axes = [{ edges = [UNEVENLY 40] }] }"#;
 const UNEVENS: &str = r#"{ kind = "histogram", axes = [{ edges = [UNEVENLY 300] }] }"#;
-const WEIGHTS: &str =
-    r#"{ kind = "histogram", weights = "w", axes = [{ bins = 300, range = [0.0, 1.7320508] }] }"#;
 const MANY: &str = r#"{ kind = "histogram", axes = [{ bins = 10000, range = [0.0, 1.7320508] }] }"#;
 const MOST: &str = r#"{ kind = "histogram", axes = [{ bins = 50000, range = [0.0, 1.7320508] }] }"#;
 const MORE: &str = r#"{ kind = "histogram", axes = [{ bins = 20000, range = [0.0, 1.7320508] }] }"#;
@@ -70,7 +70,7 @@ pub(crate) fn fold(text: &str) -> String {
 }
 
 /// First what the planner picks, then double precision alone.
-pub(crate) const WORKS: [Work; 36] = [
+pub(crate) const WORKS: [Work; 31] = [
     half("filter none", S, L2, HIST, ""),
     half("filter f64 rows", S, L2, HIST, "f64"),
     half("filter box", S, L2, IMAGES, ""),
@@ -85,11 +85,6 @@ pub(crate) const WORKS: [Work; 36] = [
     half("filter 20000 bins", S, L2, MORE, ""),
     half("filter 50000 bins", S, L2, MOST, ""),
     half("filter grid", S, ACROSS, GRID, ""),
-    half("filter 8 kinds", S, L2, HIST, ""),
-    half("filter 20 kinds", S, L2, HIST, ""),
-    half("filter 8 kinds box", S, L2, IMAGES, ""),
-    half("filter weights", S, L2, WEIGHTS, ""),
-    half("filter 8 kinds weights", S, L2, WEIGHTS, ""),
     square("filter box nearest 10", S, L2, KNN, ""),
     square("filter box count", S, "euclidean(x, y) < 0.2", COUNT, ""),
     half("filter none", FEW, L2, HIST, OFF),

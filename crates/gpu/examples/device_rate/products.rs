@@ -1,10 +1,20 @@
-//! Matrices of inner products by matrix units, and in double precision without them.
+//! Matrices of inner products by matrix units, and in double precision without them; histograms by
+//! groups.
 
-use crate::works::{ANGLES, DENSE, L2, N, Work};
+use crate::works::filters::{HIST, IMAGES, S};
+use crate::works::{ANGLES, DENSE, L2, N, Work, half};
 use zipfold_core::Domain;
 
+const WEIGHTS: &str =
+    r#"{ kind = "histogram", weights = "w", axes = [{ bins = 300, range = [0.0, 1.7320508] }] }"#;
+
 /// First what the planner picks.
-pub(crate) const WORKS: [Work; 7] = [
+pub(crate) const WORKS: [Work; 12] = [
+    half("filter 8 kinds", S, L2, HIST, ""),
+    half("filter 20 kinds", S, L2, HIST, ""),
+    half("filter 8 kinds box", S, L2, IMAGES, ""),
+    half("filter weights", S, L2, WEIGHTS, ""),
+    half("filter 8 kinds weights", S, L2, WEIGHTS, ""),
     (
         "dense dot f64",
         N / 2,
