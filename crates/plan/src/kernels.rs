@@ -28,7 +28,7 @@ const TILED: f64 = 0.83;
 /// Products that matrix units add in the time of one operation: of 16-bit numbers, of single precision
 /// rounded to 11 bits, of single precision by three products, of double precision in the time of one
 /// operation of double precision.
-const MATRIX: f64 = 6.5;
+const MATRIX: f64 = 5.5;
 const TF32: f64 = 3.5;
 const TF32X3: f64 = 1.3;
 const DOUBLES: f64 = 1.63;
