@@ -226,14 +226,10 @@ fn frame(name: &str, base: u64, bytes: &[u8]) -> Result<Need> {
     })
 }
 
-/// Byte order (big?) and element type of a NumPy type string.
-fn element_kind(descr: &str) -> Result<(bool, Kind)> {
-    let (order, code) = match descr.as_bytes().first() {
-        Some(b'<' | b'>' | b'=' | b'|') => descr.split_at(1),
-        _ => ("=", descr),
-    };
-    let kind = match code {
-        "b1" | "?" => Kind::Bool,
+/// A type by NumPy's name without the order of bytes.
+pub(crate) fn kind_of(name: &str) -> Option<Kind> {
+    Some(match name {
+        "b1" => Kind::Bool,
         "i1" => Kind::I8,
         "i2" => Kind::I16,
         "i4" => Kind::I32,
@@ -245,7 +241,19 @@ fn element_kind(descr: &str) -> Result<(bool, Kind)> {
         "f2" => Kind::F16,
         "f4" => Kind::F32,
         "f8" => Kind::F64,
-        _ => return Err(not_numeric(descr, code)),
+        _ => return None,
+    })
+}
+
+/// Byte order (big?) and element type of a NumPy type string.
+fn element_kind(descr: &str) -> Result<(bool, Kind)> {
+    let (order, code) = match descr.as_bytes().first() {
+        Some(b'<' | b'>' | b'=' | b'|') => descr.split_at(1),
+        _ => ("=", descr),
+    };
+    let kind = match code {
+        "?" => Kind::Bool,
+        _ => kind_of(code).ok_or_else(|| not_numeric(descr, code))?,
     };
     Ok((
         order == ">" || (order == "=" && cfg!(target_endian = "big")),

@@ -1,7 +1,7 @@
 //! What the metadata of a Zarr array say, without trust.
 
 use super::codec::ChunkCodec;
-use crate::npy_header::Kind;
+use crate::npy_header::{Kind, kind_of};
 use crate::presence::Presence;
 use crate::store_files;
 use serde_json::Value;
@@ -203,25 +203,6 @@ impl Metadata {
 
 /// The types that are read.
 const TYPES: &str = "bool, int8 to int64, uint8 to uint64, float16 to float64";
-
-/// A type by NumPy's name without the order of bytes.
-fn kind_of(name: &str) -> Option<Kind> {
-    Some(match name {
-        "b1" => Kind::Bool,
-        "i1" => Kind::I8,
-        "i2" => Kind::I16,
-        "i4" => Kind::I32,
-        "i8" => Kind::I64,
-        "u1" => Kind::U8,
-        "u2" => Kind::U16,
-        "u4" => Kind::U32,
-        "u8" => Kind::U64,
-        "f2" => Kind::F16,
-        "f4" => Kind::F32,
-        "f8" => Kind::F64,
-        _ => return None,
-    })
-}
 
 /// A type by its name in version 3.
 fn named(name: &str) -> Option<Kind> {

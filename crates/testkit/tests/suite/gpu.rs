@@ -69,6 +69,32 @@ pub(crate) fn all_numbers(job: &Job, outcome: &zipfold::Outcome) -> Vec<Numbers>
         .collect()
 }
 
+/// Checks that what a device answered has the bits of the oracle and counts its pairs, without a
+/// warning.
+pub(crate) fn check_bits(problem: &Problem, job: &Job, outcome: &zipfold::Outcome, what: &str) {
+    let answer = oracle::run(job).unwrap();
+    let got = all_numbers(job, outcome);
+    for (got, wanted) in got.iter().zip(&numbers(job, &answer)) {
+        let odd = difference(got, wanted, same);
+        assert!(
+            odd.is_none(),
+            "{what}: {} {problem:?}",
+            odd.unwrap_or_default()
+        );
+    }
+    let (tally, wanted) = (&outcome.tally, &answer.tally);
+    assert_eq!(
+        [tally.counted, tally.beyond_cutoff, tally.nan],
+        [wanted.counted, wanted.beyond_cutoff, wanted.nan],
+        "{what}"
+    );
+    assert!(
+        outcome.warnings.is_empty(),
+        "{what}: {:?}",
+        outcome.warnings
+    );
+}
+
 /// What a device answers. An answer that the host gave in its place is an error, but where a choice
 /// asks for that.
 pub(crate) fn answered(

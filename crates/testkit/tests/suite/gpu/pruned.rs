@@ -1,7 +1,7 @@
 //! Devices that sweep what bounds leave open give the bits of the oracle, and the pairs that were
 //! left out, settled and swept are all pairs.
 
-use super::{all_numbers, device, every, outcome_of};
+use super::{all_numbers, check_bits, device, every, outcome_of};
 use crate::prune::{of_one, problem, table, weights};
 use std::collections::BTreeMap;
 use zipfold::Outcome;
@@ -73,27 +73,8 @@ fn kind_of(folds: &str) -> &'static str {
 
 /// Whether a device left out pairs; what it answered has the bits of the oracle.
 fn check(problem: &Problem, job: &Job, outcome: &Outcome, what: &str) -> bool {
-    let answer = oracle::run(job).unwrap();
-    let got = all_numbers(job, outcome);
-    for (got, wanted) in got.iter().zip(&numbers(job, &answer)) {
-        let odd = difference(got, wanted, same);
-        assert!(
-            odd.is_none(),
-            "{what}: {} {problem:?}",
-            odd.unwrap_or_default()
-        );
-    }
-    let (tally, wanted) = (&outcome.tally, &answer.tally);
-    assert_eq!(
-        [tally.counted, tally.beyond_cutoff, tally.nan],
-        [wanted.counted, wanted.beyond_cutoff, wanted.nan],
-        "{what}"
-    );
-    assert!(
-        outcome.warnings.is_empty(),
-        "{what}: {:?}",
-        outcome.warnings
-    );
+    check_bits(problem, job, outcome, what);
+    let tally = &outcome.tally;
     let on = outcome.plan.device.as_ref();
     on.is_some_and(|on| on.pruned.is_some()) && tally.skipped + tally.settled > 0
 }
