@@ -151,7 +151,7 @@ fn in_registers(low: &Lowered, shape: &Shape, tile: &Tile, pair: &PairText) -> T
                 format!("ZF_SHARED float slices[{shared}];\n    ZF_SHARED_ARG float* scratch = slices; (void)scratch;"),
             ),
             ("BEGIN", String::new()),
-            ("AHEAD", String::new()),
+            ("FIRST_SLICES", String::new()),
             ("LEAVE", "return;".into()),
             (
                 "PLACES",

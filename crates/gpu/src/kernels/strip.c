@@ -17,7 +17,7 @@ ZF_KERNEL ZF_BOUNDS(128, @BLOCKS@) void @NAME@(@INPUTS@@ARGS@,
     const zf_u32 to = b1 - from < span ? b1 : from + span;
     @BEGIN@
     @STATE@
-@AHEAD@
+@FIRST_SLICES@
     for (zf_u32 base = from; base < to; base += 128u) {
         const zf_u32 count = to - base < 128u ? to - base : 128u;
         const zf_u32 end = base + count - 1u;
