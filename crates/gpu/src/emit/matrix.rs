@@ -87,9 +87,7 @@ pub fn functions(input: ProductType, units: MatrixUnits) -> String {
     };
     match units {
         MatrixUnits::Warps => text.into(),
-        MatrixUnits::Warpgroups => {
-            [text, include_str!("../kernels/warpgroup.h")].concat()
-        }
+        MatrixUnits::Warpgroups => [text, include_str!("../kernels/warpgroup.h")].concat(),
     }
 }
 
@@ -187,11 +185,12 @@ impl MatrixTile {
                     first: "i0",
                     second: "j0",
                     skip: None,
+                    numbers: 0,
                 };
                 MatrixTile {
                     barriers: slices.declared(),
                     begin: slices.begin(&sides),
-                    text: slices.products(input, &sides, zero(input)),
+                    text: slices.products(input, &sides, (zero(input), "")),
                     products: [2, 16],
                     apart: 64,
                 }

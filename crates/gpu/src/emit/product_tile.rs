@@ -58,6 +58,8 @@ struct UnitTexts {
     staying: String,
     first_slices: String,
     start: String,
+    tile_begins: &'static str,
+    tile_is_there: &'static str,
     products: String,
     leave: String,
 }
@@ -171,14 +173,21 @@ impl<'t> ProductTile<'t> {
         }
         let (name, place) = (self.names()[1], self.norm(true) * 128);
         let half = single(-0.5 / self.undone());
-        let (many, over) = match self.slices {
-            ProductSlices::Warps(_) => (16, "over + "),
-            ProductSlices::Warpgroup(_) => (32, ""),
+        let (many, at) = match self.slices {
+            ProductSlices::Warps(_) => (16, format!("{name}_numbers[{name}_panel + over + ")),
+            ProductSlices::Warpgroup(_) => (32, format!("other_numbers[{} + ", self.ring())),
         };
         let text = format!(
-            "float starts[{many}];\nZF_UNROLL for (int q = 0; q < {many}; q++) starts[q] = {name}_numbers[{name}_panel + {place}u + {over}q / 2 * 8u + lane * 2u + q % 2] * {half};\n"
+            "float starts[{many}];\nZF_UNROLL for (int q = 0; q < {many}; q++) starts[q] = {at}{place}u + q / 2 * 8u + lane * 2u + q % 2] * {half};\n"
         );
         ("starts[n * 2 + e % 2]", text)
+    }
+    /// Where the numbers of the others of a tile begin, of all that shared memory has.
+    fn ring(&self) -> String {
+        match self.slices {
+            ProductSlices::Warps(_) => "0u".into(),
+            ProductSlices::Warpgroup(_) => format!("ring * {}u", self.numbers(true) * 128),
+        }
     }
     /// Where the groups of the rows of `name` from `first` on begin.
     fn panel(&self, name: &str, first: &str) -> String {
@@ -205,33 +214,36 @@ impl<'t> ProductTile<'t> {
         let [anchors, others] = self.names().map(str::to_uppercase);
         matrix::constants(self.low)
             + &format!(
-                "#define {anchors}A(a) anchor_numbers[(a) * 128u + row]\n#define {others}A(a) other_numbers[(a) * 128u + col]\n"
+                "#define {anchors}A(a) anchor_numbers[(a) * 128u + row]\n#define {others}A(a) other_numbers[{} + (a) * 128u + col]\n",
+                self.ring()
             )
     }
     /// Shared memory.
     fn declared(&self) -> String {
         let own = [false, true].map(|others| 128 * self.numbers(others).max(1));
-        let (barriers, scratch) = match &self.slices {
-            ProductSlices::Warps(_) => (String::new(), 0),
-            ProductSlices::Warpgroup(slices) => (slices.declared(), slices.scratch_at()),
+        let (barriers, scratch, ring) = match &self.slices {
+            ProductSlices::Warps(_) => (String::new(), 0, 1),
+            ProductSlices::Warpgroup(slices) => {
+                (slices.declared(), slices.scratch_at(), slices.ring())
+            }
         };
         format!(
             "ZF_DYNAMIC(zf_u4, slices, {});\n    ZF_SHARED float anchor_numbers[{}]; ZF_SHARED float other_numbers[{}];\n    \
              {barriers}\n    ZF_SHARED_ARG zf_u4* scratch = slices + {scratch}u; (void)scratch;",
             self.slices.bytes() / 16,
             own[0],
-            own[1]
+            own[1] * ring
         )
     }
     /// The texts of the kernel, which leaves tiles out where `skip` holds.
     pub(super) fn texts(&self, pair: &PairText, skip: &str) -> TileTexts {
-        let (first, starts) = self.starts();
+        let sums = self.starts();
+        let sums = (sums.0, sums.1.as_str());
         let texts = match &self.slices {
-            ProductSlices::Warps(slices) => self.of_warps(slices, first),
-            ProductSlices::Warpgroup(slices) => self.of_warpgroup(*slices, first, skip),
+            ProductSlices::Warps(slices) => self.of_warps(slices, sums),
+            ProductSlices::Warpgroup(slices) => self.of_warpgroup(*slices, sums, skip),
         };
         let begin = texts.begin + &self.copied(false) + &texts.staying + "ZF_COPY_COMMIT();\n";
-        let start = texts.start + &starts + &self.copied(true);
         let reduce = self.rounding.reduce.0;
         let finish = format!("const float v{reduce} = {};\n", self.value()) + &pair.finish;
         TileTexts {
@@ -246,7 +258,9 @@ impl<'t> ProductTile<'t> {
                 ("PLACES", texts.lanes),
                 ("BEGIN", begin),
                 ("FIRST_SLICES", texts.first_slices),
-                ("START", start),
+                ("START", texts.start),
+                ("TILE_BEGINS", texts.tile_begins.into()),
+                ("TILE_IS_THERE", texts.tile_is_there.into()),
                 ("LOOP", texts.products),
                 ("LEAVE", texts.leave),
                 ("FINISH", finish),
@@ -258,7 +272,7 @@ impl<'t> ProductTile<'t> {
         }
     }
     /// What differs where each warp multiplies.
-    fn of_warps(&self, slices: &matrix::Slices, first: &str) -> UnitTexts {
+    fn of_warps(&self, slices: &matrix::Slices, (first, starts): (&str, &str)) -> UnitTexts {
         let names = self.names();
         // Found anew for each tile where it is needed then: registers are scarce.
         let rows = self.panel(names[0], "first");
@@ -274,18 +288,21 @@ impl<'t> ProductTile<'t> {
             begin,
             staying,
             first_slices: String::new(),
-            start: each + &self.panel(names[1], "base"),
+            start: each + &self.panel(names[1], "base") + starts + &self.copied(true),
+            tile_begins: "ZF_BARRIER();",
+            tile_is_there: "ZF_BARRIER();",
             products: matrix::products(self.low, INPUT, (names, first), slices),
             leave: "return;".into(),
         }
     }
     /// What differs where four warps multiply.
-    fn of_warpgroup(&self, slices: warpgroup::Slices, first: &str, skip: &str) -> UnitTexts {
+    fn of_warpgroup(&self, slices: warpgroup::Slices, sums: (&str, &str), skip: &str) -> UnitTexts {
         let sides = warpgroup::Sides {
             names: self.names(),
             first: "first",
             second: "base",
             skip: Some(skip),
+            numbers: self.numbers(true),
         };
         UnitTexts {
             functions: matrix::functions(INPUT, MatrixUnits::Warpgroups),
@@ -295,7 +312,9 @@ impl<'t> ProductTile<'t> {
             staying: String::new(),
             first_slices: slices.begin(&sides),
             start: String::new(),
-            products: slices.products(INPUT, &sides, first),
+            tile_begins: "",
+            tile_is_there: slices.is_there(),
+            products: slices.products(INPUT, &sides, sums),
             leave: slices.leave(),
         }
     }

@@ -72,11 +72,12 @@ pub fn kernel(
         RootText::Components(..) => "0".into(),
     };
     let mut fold = epilogue(&job.folds[0], shape, &known, page, &root);
-    if let Some([line, look]) = nearest_of(&job.folds[0])
-        .zip(known.rounding)
-        .and_then(|(f, rounding)| {
-            ProductTile::new(low, shape, rounding, scratch(&job.folds[0])).reach(&f)
-        })
+    if let Some([line, look]) =
+        nearest_of(&job.folds[0])
+            .zip(known.rounding)
+            .and_then(|(f, rounding)| {
+                ProductTile::new(low, shape, rounding, scratch(&job.folds[0])).reach(&f)
+            })
     {
         fold.line += &line;
         fold.look = look;
@@ -148,10 +149,14 @@ fn in_registers(low: &Lowered, shape: &Shape, tile: &Tile, pair: &PairText) -> T
             ("T", "float".into()),
             (
                 "SLICES",
-                format!("ZF_SHARED float slices[{shared}];\n    ZF_SHARED_ARG float* scratch = slices; (void)scratch;"),
+                format!(
+                    "ZF_SHARED float slices[{shared}];\n    ZF_SHARED_ARG float* scratch = slices; (void)scratch;"
+                ),
             ),
             ("BEGIN", String::new()),
             ("FIRST_SLICES", String::new()),
+            ("TILE_BEGINS", "ZF_BARRIER();".into()),
+            ("TILE_IS_THERE", "ZF_BARRIER();".into()),
             ("LEAVE", "return;".into()),
             (
                 "PLACES",
@@ -356,9 +361,9 @@ fn best(f: &Nearest, shape: &Shape, value: &str, (abs, rel): (f64, f64)) -> Epil
     Epilogue {
         args: ", ZF_OUT(double) near_v, ZF_OUT(zf_u32) near_i".into(),
         own: waiting()
-            + " ZF_SHARED int fresh; ZF_SHARED float limits[128]; ZF_SHARED double values[128]; ZF_SHARED zf_u32 owned[128]; ZF_SHARED zf_u32 others[128];",
+            + " ZF_SHARED float limits[128]; ZF_SHARED double values[128]; ZF_SHARED zf_u32 owned[128]; ZF_SHARED zf_u32 others[128];",
         state: format!(
-            "{NONE_WAITS}if (tid == 0u) fresh = 1;\n    \
+            "{NONE_WAITS}int fresh = 1;\n    \
              if (first + tid < a1) {{ {LIST} zf_empty(near_v, near_i, slot, lanes); }}\n    limits[tid] = ZF_INF_F;"
         ),
         first,
@@ -378,7 +383,7 @@ fn best(f: &Nearest, shape: &Shape, value: &str, (abs, rel): (f64, f64)) -> Epil
         look: format!("{sign}({value}) <= limit"),
         absorb: marked("hits", &format!("{sign}({value}) <= limit")),
         settle: deciding.settle(shape),
-        after: "if (tid == 0u) fresh = 0;".into(),
+        after: "fresh = 0;".into(),
         end: deciding.end(shape) + if nearest::is_heap(f) { &settled } else { "" },
         ..Epilogue::default()
     }

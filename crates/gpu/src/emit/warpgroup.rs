@@ -52,6 +52,8 @@ pub(super) struct Sides<'t> {
     pub second: &'t str,
     /// Whether the tile of others from `base` on is left out, where others follow each other.
     pub skip: Option<&'t str>,
+    /// Numbers of a row of others that are fetched with its first slice.
+    pub numbers: usize,
 }
 
 impl Slices {
@@ -137,6 +139,15 @@ impl Slices {
             (whole, last) => format!("({is_last} ? {last}u : {whole}u)"),
         }
     }
+    /// Tiles whose numbers shared memory holds: those of the slices that are fetched ahead, and the one
+    /// that the fold takes.
+    pub(super) fn ring(self) -> usize {
+        self.stages + 1
+    }
+    /// What is awaited after the products of a tile, so that the fold has its bytes.
+    pub(super) fn is_there(self) -> &'static str {
+        if self.ahead { "" } else { "ZF_BARRIER();" }
+    }
     /// Declares the barriers.
     pub(super) fn declared(self) -> String {
         format!(
@@ -176,9 +187,25 @@ impl Slices {
             ),
             Some(_) | None => String::new(),
         };
+        let width = sides.numbers * TILE;
+        let slices = self.number(&is_last, |of| both * bytes(of));
+        let (bytes_of_all, numbers) = match width {
+            0 => (slices, String::new()),
+            _ => (
+                format!("{slices} + (slice == 0u ? {}u : 0u)", width * 4),
+                format!(
+                    "if (slice == 0u) {{ zf_fetch(&other_numbers[ring_next * {width}u], &{others}_numbers[(size_t)ZF_PANEL_{}(next) * {width}u], {}u, &full[s]); \
+                     ring_next = ring_next == {}u ? 0u : ring_next + 1u; }}",
+                    others.to_uppercase(),
+                    width * 4,
+                    self.stages
+                ),
+            ),
+        };
         let places = [
             ("STAGES", self.stages.to_string()),
-            ("BYTES", self.number(&is_last, |of| both * bytes(of))),
+            ("BYTES", bytes_of_all),
+            ("FETCH_NUMBERS", numbers),
             ("SIDE", self.number(&is_last, bytes)),
             ("STAGE", self.stage().to_string()),
             (
@@ -227,12 +254,18 @@ impl Slices {
             ("START_AHEAD", ahead),
             (
                 "HOW",
-                (if self.ahead { ", over the end of a tile" } else { "" }).into(),
+                (if self.ahead {
+                    ", over the end of a tile"
+                } else {
+                    ""
+                })
+                .into(),
             ),
             (
                 "NEXT",
                 (if self.ahead { "from - 128u" } else { "0u" }).into(),
             ),
+            ("LAST_RING", self.stages.to_string()),
             ("FIRST_ROW", sides.first.into()),
             ("A", name),
             ("PA", anchors.to_uppercase()),
@@ -243,7 +276,13 @@ impl Slices {
         fill(include_str!("../kernels/warpgroup_begin.c"), &places)
     }
     /// The loop that adds the products of a tile to `sum`, which begins as `first`.
-    pub(super) fn products(self, input: ProductType, sides: &Sides<'_>, first: &str) -> String {
+    /// `starts` finds numbers that sums begin with.
+    pub(super) fn products(
+        self,
+        input: ProductType,
+        sides: &Sides<'_>,
+        (first, starts): (&str, &str),
+    ) -> String {
         let fetch = self.fetch(sides);
         let start = format!(
             "    zf_written();\n    ZF_BARRIER();\n    if (tid == 0u) {{\n        next = {};\n        slice = 0u;\n        for (zf_u32 n = 0u; n < {}u; n++)\n{fetch}    }}",
@@ -267,36 +306,35 @@ impl Slices {
             self.stage(),
             if self.staying { 0 } else { self.side() }
         );
-        let one = |groups: usize, more: &str| {
+        let is_last = format!("k == {}u", self.many() - 1);
+        let one = |groups: &str, more: &str| {
             format!(
-                "zf_group_multiply_{}({x}, {y}, {groups}u{more}, sum);",
+                "zf_group_multiply_{}({x}, {y}, {groups}{more}, sum);",
                 input.name()
             )
         };
-        let multiply = |more: &str| match self.last() == self.step {
-            true => one(self.step, more),
-            false => format!(
-                "if (k + 1u < {}u) {{ {} }} else {{ {} }}",
-                self.many(),
-                one(self.step, more),
-                one(self.last(), more)
-            ),
+        // Each number of groups has code of its own: products are unrolled.
+        let [whole, last] = [self.step, self.last()].map(|groups| one(&format!("{groups}u"), ""));
+        let multiply = match self.last() == self.step {
+            true => whole,
+            false => format!("if ({is_last}) {{ {last} }} else {{ {whole} }}"),
         };
+        let slowly = one(&self.number(&is_last, |of| of), ", down, group, lane");
         let places = [
-            ("MULTIPLY_SLOWLY", multiply(", down, group, lane")),
-            ("MULTIPLY", multiply("")),
+            ("MULTIPLY_SLOWLY", slowly),
+            ("MULTIPLY", multiply),
             ("COPY", self.copied_slowly(sides)),
             ("START_HERE", start),
             ("MORE", more),
             ("FETCH", fetch),
             ("AFTER_LAST", after),
+            ("STARTS", starts.into()),
+            ("NUMBERS_SLOWLY", numbers_slowly(sides)),
+            ("LAST_RING", self.stages.to_string()),
             ("FIRST_SUM", first.into()),
             ("SLICES", self.many().to_string()),
             ("STAGES", self.stages.to_string()),
-            (
-                "STEP",
-                self.number(&format!("k == {}u", self.many() - 1), |of| of),
-            ),
+            ("STEP", self.number(&is_last, |of| of)),
         ];
         fill(include_str!("../kernels/warpgroup_loop.c"), &places)
     }
@@ -319,6 +357,19 @@ impl Slices {
         );
         out
     }
+}
+
+/// Copies the numbers of the others of a tile, by all threads.
+fn numbers_slowly(sides: &Sides<'_>) -> String {
+    let (others, width) = (sides.names[1], sides.numbers * TILE);
+    let upper = others.to_uppercase();
+    let one = |at: usize| {
+        format!(
+            "    other_numbers[ring * {width}u + {at}u + tid] = {others}_numbers[(size_t)ZF_PANEL_{upper}({}) * {width}u + {at}u + tid];\n",
+            sides.second
+        )
+    };
+    (0..sides.numbers).map(|n| one(n * TILE)).collect()
 }
 
 /// Moves `next` to the next tile of others that is not left out.

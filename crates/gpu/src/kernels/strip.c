@@ -24,10 +24,10 @@ ZF_KERNEL ZF_BOUNDS(128, @BLOCKS@) void @NAME@(@INPUTS@@ARGS@,
         if (@SKIP@) continue;
         const size_t @B@_panel = (size_t)ZF_PANEL_@PB@(base) * (@BW@u * 128u);
         const int whole = whole_block && count == 128u && (@ALL@);
-        ZF_BARRIER();
+        @TILE_BEGINS@
 @START@
 @LOOP@@CARRIED@
-        ZF_BARRIER();
+        @TILE_IS_THERE@
         @FIRST@
         const int rounds = @ROUNDS@;
         for (int round = 0; round < rounds; round++) {

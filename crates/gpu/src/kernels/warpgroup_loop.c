@@ -1,7 +1,16 @@
+    ring = ring == @LAST_RING@u ? 0u : ring + 1u;
+#if defined(ZF_WARPGROUP)
+@START_HERE@
+    zf_await(&full[taken % @STAGES@u], taken / @STAGES@u & 1u);
+#else
+    ZF_BARRIER();
+@NUMBERS_SLOWLY@
+    ZF_BARRIER();
+#endif
+    @STARTS@
     float sum[2][16][4];
     ZF_UNROLL for (int m = 0; m < 2; m++) ZF_UNROLL for (int n = 0; n < 16; n++) ZF_UNROLL for (int e = 0; e < 4; e++) sum[m][n][e] = @FIRST_SUM@;
 #if defined(ZF_WARPGROUP)
-@START_HERE@
     ZF_UNROLL_BY(1) for (zf_u32 k = 0u; k < @SLICES@u; k++) {
         const zf_u32 stage = taken % @STAGES@u;
         zf_await(&full[stage], taken / @STAGES@u & 1u);
@@ -31,4 +40,3 @@
         @MULTIPLY_SLOWLY@
     }
 #endif
-    ZF_COPY_WAIT(0);

@@ -445,7 +445,7 @@ fn inner_products_by_matrix_units_are_as_near_as_their_type_says() {
     ];
     for (at, (input, units, precision, error)) in types.iter().cycle().take(32).enumerate() {
         let (pair, kind, domain) = pairs[at / 4 % 4];
-        let dim = [8, 17, 64, 301][(at / 4 + at) % 4];
+        let dim = [8, 17, 64, 301][(at / 8 + at) % 4];
         let text = format!("pair = {{ formula = \"{pair}\" }}\nfolds = [{{ kind = \"{kind}\" }}]");
         let problem = Problem {
             domain: Some(domain),
