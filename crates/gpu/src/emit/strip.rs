@@ -344,9 +344,9 @@ fn best(f: &Nearest, shape: &Shape, value: &str, (abs, rel): (f64, f64)) -> Epil
     } else {
         String::new()
     };
-    let owners = format!(
-        "ZF_BARRIER();\n                        for (zf_u32 n = 0u; n < batch; n++) if (owned[n] == tid) {{ {LIST} \
-         zf_keep(near_v, near_i, slot, lanes, values[n], others[n]); }}\n                        ZF_BARRIER();"
+    let owners = fill(
+        include_str!("../kernels/strip_owners.c"),
+        &[("LIST", LIST.into())],
     );
     let settled =
         format!("if (first + tid < a1) {{ {LIST} zf_settle(near_v, near_i, slot, lanes); }}");
