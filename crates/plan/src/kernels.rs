@@ -13,6 +13,7 @@ use crate::device::products;
 use crate::device::sweeps::Sweeps;
 use crate::device::{self, Facts};
 use crate::low_precision::ProductType;
+use crate::overrides::MatrixUnits;
 use crate::sweep::{FEW, HELD, SHARED, SweepWork, UNIT, WIDE, width};
 use crate::swept::Swept;
 use std::borrow::Cow;
@@ -31,11 +32,21 @@ const TILED: f64 = 0.83;
 const MATRIX: f64 = 5.5;
 const TF32: f64 = 3.5;
 const TF32X3: f64 = 1.3;
+/// The same by four warps together, on one NVIDIA H100 (`bench/records/h100/2026-11-26-warpgroups.md`).
+const GROUPED_MATRIX: f64 = 9.2;
+const GROUPED_TF32: f64 = 5.3;
 const DOUBLES: f64 = 1.63;
 /// The same in tiles whose rows stay in shared memory, and in others, on one NVIDIA H100
 /// (`bench/records/h100/2026-11-25-wide.md`).
 const STAYING: f64 = 6.2;
 const MOVING: f64 = 3.5;
+const GROUPED_STAYING: f64 = 10.3;
+const GROUPED_MOVING: f64 = 7.6;
+/// Operations that could start while a value is taken out of a tile of four warps: they wait for each
+/// other only where a pair is open.
+const GROUPED_TAKEN: f64 = 9.0;
+/// Cycles of a unit for one level of a row's list, where pairs that products leave open come together.
+const KEPT: f64 = 95.0;
 /// Cycles of a unit for a component of a pair that products leave open.
 const OPEN: f64 = 3.3;
 /// Operations that could start while one of a pair's own runs behind matrix units.
@@ -87,7 +98,8 @@ fn one_fold_seconds(job: &Job, facts: &Facts, pairs: u64, work: &device::DeviceW
     let pair = if job.folds.first().is_some_and(Fold::is_dense) {
         matrix_operations(job, work)
     } else if by_products {
-        product_operations(job)
+        let units = sweeps(work).and_then(Sweeps::units);
+        product_operations(job, units == Some(MatrixUnits::Warpgroups))
     } else if tiled {
         tiled_operations(job)
     } else {
@@ -132,8 +144,11 @@ fn matrix_operations(job: &Job, work: &device::DeviceWork) -> f64 {
         ..
     }) = work
     {
+        let grouped = shape.units == MatrixUnits::Warpgroups;
         let rate = match shape.input {
+            ProductType::Half(_) if grouped => GROUPED_MATRIX,
             ProductType::Half(_) => MATRIX,
+            ProductType::Tf32 if grouped => GROUPED_TF32,
             ProductType::Tf32 => TF32,
             ProductType::Tf32x3 => TF32X3,
             ProductType::F64 => DOUBLES,
@@ -161,13 +176,14 @@ fn tiled_operations(job: &Job) -> f64 {
 }
 
 /// Operations of a pair whose value is a product of rounded rows: whole slices of components, and
-/// taking the value out of a tile.
-fn product_operations(job: &Job) -> f64 {
+/// taking the value out of a tile, `grouped` by four warps or not.
+fn product_operations(job: &Job, grouped: bool) -> f64 {
     let whole = job.low.dim.next_multiple_of(products::SLICE) as f64;
-    let rate = if job.low.dim <= products::STAYING {
-        STAYING
-    } else {
-        MOVING
+    let rate = match (job.low.dim <= products::STAYING, grouped) {
+        (true, false) => STAYING,
+        (false, false) => MOVING,
+        (true, true) => GROUPED_STAYING,
+        (false, true) => GROUPED_MOVING,
     };
     let fold = match Swept::for_fold(&job.folds[0]) {
         Some(Swept::Reduce(f)) if f.op == ReduceOp::Count => 17.0,
@@ -180,6 +196,11 @@ fn product_operations(job: &Job) -> f64 {
             | Swept::Extremes(_),
         )
         | None => 14.0,
+    };
+    let fold = if grouped {
+        fold - 14.0 + GROUPED_TAKEN
+    } else {
+        fold
     };
     whole / rate + job.low.operations().1 as f64 + fold
 }
@@ -394,7 +415,7 @@ fn open_cycles(fold: &Fold, job: &Job) -> f64 {
     };
     let best = k.max(1) as f64;
     let tiles = job.space.m.div_ceil(device::matrix::TILE).max(1) as f64;
-    let level = if k <= FEW { LEVEL } else { HEAP };
+    let level = if k <= FEW { KEPT } else { HEAP };
     let each = level * (best + 1.0).log2() + OPEN * job.low.dim as f64;
     job.space.n as f64 * best * (1.0 + tiles.ln()) * each
 }

@@ -257,6 +257,12 @@ impl Sweeps {
     pub fn is_tiled(&self) -> bool {
         self.passes.iter().any(|pass| pass.tiled.is_some())
     }
+    /// Returns how matrix units take rows, if they filter pairs.
+    pub fn units(&self) -> Option<MatrixUnits> {
+        self.passes
+            .iter()
+            .find_map(|pass| pass.tiled.and_then(PairTiles::units))
+    }
     /// Returns the bounds of the values of `job`, where the rows are known.
     pub fn bounds<'j>(&self, job: &'j Job) -> Option<Bounds<'j>> {
         let ranges = self.ranges.as_ref()?;
