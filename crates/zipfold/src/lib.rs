@@ -62,6 +62,7 @@ mod sharding;
 mod shared_slices;
 #[cfg(feature = "plot")]
 mod shown_answers;
+mod set_distance;
 mod silhouette;
 mod slices;
 pub(crate) mod store;
