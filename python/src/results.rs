@@ -5,8 +5,8 @@ use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use zipfold::internals::Job;
-use zipfold::{Outcome, Output};
 use zipfold::internals::core::fold::{Fold, Layout, Numbers, Role, Tally};
+use zipfold::{Outcome, Output};
 
 /// Answer `at` of `job`.
 pub(crate) fn result<'py>(

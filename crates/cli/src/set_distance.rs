@@ -43,12 +43,16 @@ impl Asked<'_> {
     /// Answers the question.
     pub(crate) fn run(self) -> Result<()> {
         let drawn = [&self.args.run.plot, &self.args.run.output];
-        let drawn = drawn.into_iter().flatten().any(|path| path.ends_with(".svg"));
+        let drawn = drawn
+            .into_iter()
+            .flatten()
+            .any(|path| path.ends_with(".svg"));
         let ask = |budget: &Budget| {
             let asked = self.question(budget)?;
             match drawn && asked.batch.is_none() {
                 true => {
-                    let e = Error::request("one distance has no picture, only those of batches have");
+                    let e =
+                        Error::request("one distance has no picture, only those of batches have");
                     Err(e.at_place(Opt::Plot).remedy(Opt::Batch.like("COLUMN")))
                 }
                 false => Ok(asked),
@@ -96,7 +100,9 @@ impl Asked<'_> {
             asked.params.insert(name, value);
         }
         let unit = args.unit.clone().map(Param::Word);
-        asked.params.extend(unit.map(|unit| ("unit".to_string(), unit)));
+        asked
+            .params
+            .extend(unit.map(|unit| ("unit".to_string(), unit)));
         let given = args.periodic_box.as_deref().map(PeriodicBox::parse);
         let given = given.transpose()?.map(Vec::from);
         asked.periodic_box = given.or(asked.periodic_box);

@@ -27,7 +27,7 @@ fn folder() -> Folder {
 }
 
 /// What each job is asked, and words of its page.
-const ASKED: [(&str, &[&str]); 11] = [
+const ASKED: [(&str, &[&str]); 13] = [
     (
         "ripley cells.csv --xy x,y --by kind --max 1 --bins 5",
         &["tumour", "correction"],
@@ -43,6 +43,14 @@ const ASKED: [(&str, &[&str]); 11] = [
     (
         "variogram cells.csv --xy x,y --value value --lags 6 --models spherical",
         &["spherical", "sill"],
+    ),
+    (
+        "hausdorff cells.csv cells.csv --columns x,y --batch kind",
+        &["immune", "backward"],
+    ),
+    (
+        "chamfer cells.csv cells.csv --columns x,y,z --metric sqeuclidean",
+        &["distances", "forward"],
     ),
     (
         "silhouette cells.csv --labels kind --columns x,y",

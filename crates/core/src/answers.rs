@@ -96,9 +96,7 @@ fn by_row<'a>(axis: &ParamAxis, answers: &[Columns<'a>]) -> Columns<'a> {
     let mut columns: Vec<Column<'a>> = (0..first.columns.len()).map(column).collect();
     if first.layout == Layout::Lists {
         let lines = 0..rows * count * each;
-        let values: Vec<f64> = lines
-            .map(|line| axis.values[line / each % count])
-            .collect();
+        let values: Vec<f64> = lines.map(|line| axis.values[line / each % count]).collect();
         columns.insert(1, parameter(axis, values));
     }
     let mut shape = first.shape.clone();
@@ -111,10 +109,12 @@ fn one_by_one<'a>(axis: &ParamAxis, answers: &[Columns<'a>]) -> Columns<'a> {
     let first = &answers[0];
     let column = |at: usize| {
         let none = first.columns[at].part(&(0..0)).into_owned();
-        let all = answers.iter().fold(none, |mut all: Numbers<'static>, answer| {
-            all.append(&answer.all(&answer.columns[at]));
-            all
-        });
+        let all = answers
+            .iter()
+            .fold(none, |mut all: Numbers<'static>, answer| {
+                all.append(&answer.all(&answer.columns[at]));
+                all
+            });
         first.columns[at].with_numbers(all)
     };
     let lines = answers.iter().zip(&axis.values);

@@ -59,14 +59,19 @@ impl ParamAxis {
         };
         let ends = (number(parts[0]), number(parts[1]));
         let (Some(from), Some(to)) = ends else {
-            return refused(format!("expected two numbers, got '{}:{}'", parts[0], parts[1]));
+            return refused(format!(
+                "expected two numbers, got '{}:{}'",
+                parts[0], parts[1]
+            ));
         };
         let Some(count) = parts[2].trim().parse::<usize>().ok().filter(|c| *c > 0) else {
             let what = format!("expected a number of values from 1 on, got '{}'", parts[2]);
             return refused(what);
         };
         if log && !(from > 0.0 && to > 0.0) {
-            return refused(format!("expected ends above 0 for equal ratios, got {from} and {to}"));
+            return refused(format!(
+                "expected ends above 0 for equal ratios, got {from} and {to}"
+            ));
         }
         few(count)?;
         axis(spaced([from, to], count, log))
@@ -89,7 +94,9 @@ pub(crate) fn few(count: usize) -> Result<()> {
         return Ok(());
     }
     let e = Error::request(format!("expected at most {MOST} values, got {count}"));
-    Err(e.at_place(Opt::Param).remedy("several runs, each for some of the values"))
+    Err(e
+        .at_place(Opt::Param)
+        .remedy("several runs, each for some of the values"))
 }
 
 /// Returns `count` numbers from `from` to `to`, with equal differences or equal ratios, as
@@ -129,7 +136,18 @@ mod tests {
         assert_eq!(read("each:3,-1,inf"), Some(vec![3.0, -1.0, f64::INFINITY]));
         assert_eq!(read("0.5"), None);
         assert_eq!(read("1,2"), None);
-        for wrong in ["1:2", "1:2:x", "a:2:3", "1:2:0", "1:2:3:4", "0:1:3:log", "each:", "each:a", "1:2:3:log:5", "0:1:2000"] {
+        for wrong in [
+            "1:2",
+            "1:2:x",
+            "a:2:3",
+            "1:2:0",
+            "1:2:3:4",
+            "0:1:3:log",
+            "each:",
+            "each:a",
+            "1:2:3:log:5",
+            "0:1:2000",
+        ] {
             assert!(ParamAxis::read("h", wrong).is_err(), "{wrong}");
         }
     }

@@ -14,8 +14,9 @@
 //! computed and merged them.
 
 use crate::error::{Error, Result};
-use crate::fold::{Column, Columns, Fold, Grouped, Layout, Numbers, ReduceAxis, ReduceOp, Role,
-    quantile_among};
+use crate::fold::{
+    Column, Columns, Fold, Grouped, Layout, Numbers, ReduceAxis, ReduceOp, Role, quantile_among,
+};
 use crate::number::compensated;
 use crate::opt::Opt;
 use crate::pair::Side;
@@ -335,8 +336,9 @@ struct Places<'a> {
 impl<'a> Places<'a> {
     fn of_answer(rows: &Rows<'_>, answer: &'a Columns<'_>) -> Places<'a> {
         let count: usize = answer.shape[1..].iter().product();
-        let is_value =
-            |column: &&Column<'_>| matches!(column.role, Role::Value | Role::Count) && !column.index;
+        let is_value = |column: &&Column<'_>| {
+            matches!(column.role, Role::Value | Role::Count) && !column.index
+        };
         // The last one: places of lists are counts of nothing.
         let values = answer.columns.iter().rev().find(is_value);
         let others = answer.with_role(Role::Row(rows.side.other()));

@@ -58,11 +58,11 @@ mod row_names;
 mod run;
 mod runs;
 mod saved;
+mod set_distance;
 mod sharding;
 mod shared_slices;
 #[cfg(feature = "plot")]
 mod shown_answers;
-mod set_distance;
 mod silhouette;
 mod slices;
 pub(crate) mod store;

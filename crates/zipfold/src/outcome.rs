@@ -36,12 +36,7 @@ pub enum Output {
 
 impl Output {
     /// What `fold` kept of `n` × `m` rows as columns; none of what is stored elsewhere.
-    fn columns<'a>(
-        &'a self,
-        fold: &'a Fold,
-        n: usize,
-        m: usize,
-    ) -> Result<Option<Columns<'a>>> {
+    fn columns<'a>(&'a self, fold: &'a Fold, n: usize, m: usize) -> Result<Option<Columns<'a>>> {
         let columns = match (self, fold) {
             (Output::Stored | Output::Runs(_), _) => return Ok(None),
             (Output::F32(values), Fold::Dense(f)) => Some(f.columns_of(&values[..], n, m)),
@@ -104,10 +99,13 @@ impl Outcome {
             let what = format!("expected an answer below {answers}, got {at}");
             return Err(Error::request(what));
         }
-        job.answer(at, &|fold| match (job.folds.get(fold), self.outputs.get(fold)) {
-            (Some(fold), Some(output)) => output.columns(fold, job.space.n, job.space.m),
-            _ => Err(Error::internal("an outcome of other folds")),
-        })
+        job.answer(
+            at,
+            &|fold| match (job.folds.get(fold), self.outputs.get(fold)) {
+                (Some(fold), Some(output)) => output.columns(fold, job.space.n, job.space.m),
+                _ => Err(Error::internal("an outcome of other folds")),
+            },
+        )
     }
 }
 

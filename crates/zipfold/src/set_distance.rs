@@ -488,9 +488,10 @@ impl SetDistances {
     pub fn write(&self, path: &str, how: OutputOptions) -> Result<()> {
         let columns = self.columns();
         let codes: Vec<i64> = (0..self.lines.len() as i64).collect();
-        let words = self.batches.as_ref().map(|(name, labels)| {
-            Words::from_words(name, labels.iter().map(String::as_str))
-        });
+        let words = self
+            .batches
+            .as_ref()
+            .map(|(name, labels)| Words::from_words(name, labels.iter().map(String::as_str)));
         let mut all: Vec<(String, Column<'_>)> = vec![];
         all.extend(words.iter().map(|words| {
             let column = match path.ends_with(".npz") {
@@ -522,11 +523,18 @@ impl SetDistances {
         let one = |line: &SetDistanceLine| {
             let mut words = format!("{:?}", line.value);
             if let Some([i, j]) = line.rows() {
-                words += &format!("  row {} of x, row {} of y", self.named(0, i), self.named(1, j));
+                words += &format!(
+                    "  row {} of x, row {} of y",
+                    self.named(0, i),
+                    self.named(1, j)
+                );
             }
             let ways = [("forward", line.forward), ("backward", line.backward)];
             if let [(_, Some(forward)), (_, Some(backward))] = ways {
-                words += &format!("  (forward {:?}, backward {:?})", forward.value, backward.value);
+                words += &format!(
+                    "  (forward {:?}, backward {:?})",
+                    forward.value, backward.value
+                );
             }
             words
         };

@@ -496,7 +496,9 @@ fn csr(
 ) -> Result<()> {
     if answer.with_role(Role::Parameter).is_some() {
         let e = Error::request("a sparse matrix has no axis for the values of a parameter");
-        return Err(e.at_place(path.to_string()).remedy("another suffix, such as .npz"));
+        return Err(e
+            .at_place(path.to_string())
+            .remedy("another suffix, such as .npz"));
     }
     let side = |side: Side| {
         answer

@@ -49,8 +49,14 @@ impl Problem {
         match self.folds.iter().find(|fold| !has_axis(fold)) {
             None => Ok(()),
             Some(odd) => refused(
-                format!("expected a fold with an axis for '{name}', got {}", kind(odd)),
-                format!("one run for each value: {}", Opt::Param.like(format!("{name}=VALUE"))),
+                format!(
+                    "expected a fold with an axis for '{name}', got {}",
+                    kind(odd)
+                ),
+                format!(
+                    "one run for each value: {}",
+                    Opt::Param.like(format!("{name}=VALUE"))
+                ),
             ),
         }
     }
@@ -75,7 +81,11 @@ fn taken(name: &str, problem: &Problem, columns: [Option<&[String]>; 2]) -> Opti
     if problem.pair.params.contains_key(name) {
         return Some("which has a value already");
     }
-    let is_column = columns.into_iter().flatten().flatten().any(|column| column == name);
+    let is_column = columns
+        .into_iter()
+        .flatten()
+        .flatten()
+        .any(|column| column == name);
     is_column.then_some("which is a column")
 }
 
@@ -86,10 +96,9 @@ fn has_axis(fold: &FoldSpec) -> bool {
         | FoldSpec::Nearest { .. }
         | FoldSpec::Histogram { .. }
         | FoldSpec::Quantile(_) => true,
-        FoldSpec::Matrix {}
-        | FoldSpec::Condensed {}
-        | FoldSpec::Join { .. }
-        | FoldSpec::Top(_) => false,
+        FoldSpec::Matrix {} | FoldSpec::Condensed {} | FoldSpec::Join { .. } | FoldSpec::Top(_) => {
+            false
+        }
     }
 }
 

@@ -283,7 +283,9 @@ fn function_names() -> impl Iterator<Item = &'static str> {
 
 /// Returns whether formulas have `name` already: a function, an operator, a row or a constant.
 pub(crate) fn is_name_of_language(name: &str) -> bool {
-    const WORDS: &[&str] = &["x", "y", "value", "pi", "e", "inf", "nan", "and", "or", "xor"];
+    const WORDS: &[&str] = &[
+        "x", "y", "value", "pi", "e", "inf", "nan", "and", "or", "xor",
+    ];
     WORDS.contains(&name) || function_names().any(|function| function == name)
 }
 
