@@ -252,6 +252,23 @@ pub(crate) struct PairArgs {
     /// each as often as it is listed. `dist` gives the value of each, in their order
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub pairs: Option<String>,
+    /// The columns of --pairs, by name or number from 0: that of rows of x, then that of rows of y
+    #[arg(
+        long,
+        value_name = "X,Y",
+        value_delimiter = ',',
+        requires = "pairs",
+        hide_short_help = true
+    )]
+    pub pairs_columns: Option<Vec<String>>,
+    /// Each pair of --pairs counts for both of its rows, which are of one table
+    #[arg(
+        long,
+        requires = "pairs",
+        conflicts_with = "ordered",
+        hide_short_help = true
+    )]
+    pub both_rows: bool,
     /// All (i, j), i ≠ j, where i < j alone is the default
     #[arg(long, hide_short_help = true)]
     pub ordered: bool,

@@ -68,27 +68,27 @@ fn literal(value: &str) -> std::result::Result<Param, String> {
     Err(format!("'{value}' is no number"))
 }
 
+fn two_axes(first: &ParamAxis, second: &ParamAxis) -> Error {
+    let what = format!(
+        "expected one parameter with several values, got '{}' and '{}'",
+        first.name, second.name
+    );
+    let e = Error::request(what).at_place("--param");
+    e.remedy("a run for each value of one of them")
+}
+
 /// Values of formulas and options of metrics, and the parameter that has several values.
 pub(crate) fn params(
     args: &PairArgs,
     budget: &Budget,
 ) -> Result<(BTreeMap<String, Param>, Option<ParamAxis>)> {
-    let (mut params, mut several) = (BTreeMap::new(), None);
+    let (mut params, mut several): (BTreeMap<_, _>, Option<ParamAxis>) = Default::default();
     for text in &args.params {
-        let axis = match text.split_once('=') {
-            Some((name, values)) => ParamAxis::read(name, values)?,
-            None => None,
-        };
-        match (axis, &several) {
+        let axis = text.split_once('=');
+        let axis = axis.map(|(name, values)| ParamAxis::read(name, values));
+        match (axis.transpose()?.flatten(), &several) {
             (Some(axis), None) => several = Some(axis),
-            (Some(axis), Some(first)) => {
-                let what = format!(
-                    "expected one parameter with several values, got '{}' and '{}'",
-                    first.name, axis.name
-                );
-                let e = Error::request(what).at_place("--param");
-                return Err(e.remedy("a run for each value of one of them"));
-            }
+            (Some(axis), Some(first)) => return Err(two_axes(first, &axis)),
             (None, _) => {
                 let (name, value) = param(text, budget)?;
                 params.insert(name, value);
@@ -122,17 +122,20 @@ fn problem(
     Ok(Problem {
         param: several,
         y: args.y.as_deref().map(input),
-        domain: if args.ordered {
-            Some(Domain::Ordered)
-        } else {
-            domain
+        domain: match (args.ordered, args.both_rows) {
+            (true, _) => Some(Domain::Ordered),
+            (false, true) => Some(Domain::Diagonal),
+            (false, false) => domain,
         },
         cutoff: args.cutoff,
         periodic_box: periodic_box.map(Vec::from),
         by: args.by.clone(),
         batch: args.batch.clone(),
         within: args.within.clone(),
-        pairs: args.pairs.as_deref().map(Input::named),
+        pairs: args.pairs.as_deref().map(|name| Input {
+            columns: args.pairs_columns.clone(),
+            ..Input::named(name)
+        }),
         precision: match args.precision.as_deref() {
             Some("f32") => Some(Precision::F32),
             Some(_) => Some(Precision::F64),
@@ -179,7 +182,7 @@ pub(crate) fn knn(args: &Knn, budget: &Budget) -> Result<Problem> {
     then(problem(&args.pair, None, fold, budget)?, &args.then)
 }
 
-/// The problem with a second stage, if one is asked for.
+/// The problem with the second stage of the arguments.
 fn then(problem: Problem, args: &ThenArgs) -> Result<Problem> {
     Ok(Problem {
         then: args.then.clone(),

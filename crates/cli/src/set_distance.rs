@@ -12,15 +12,15 @@ use zipfold::{Budget, Error, Result};
 
 /// What is asked of two sets.
 #[derive(Clone, Copy)]
-pub(crate) struct Asked<'a> {
+pub(crate) struct SetsAsked<'a> {
     measure: SetMeasure,
     args: &'a SetDistanceArgs,
     quantile: Option<f64>,
 }
 
-impl<'a> From<&'a HausdorffArgs> for Asked<'a> {
+impl<'a> From<&'a HausdorffArgs> for SetsAsked<'a> {
     fn from(args: &'a HausdorffArgs) -> Self {
-        Asked {
+        SetsAsked {
             measure: SetMeasure::Hausdorff,
             args: &args.sets,
             quantile: args.quantile,
@@ -29,9 +29,9 @@ impl<'a> From<&'a HausdorffArgs> for Asked<'a> {
 }
 
 /// `chamfer` has what both measures have.
-impl<'a> From<&'a SetDistanceArgs> for Asked<'a> {
+impl<'a> From<&'a SetDistanceArgs> for SetsAsked<'a> {
     fn from(args: &'a SetDistanceArgs) -> Self {
-        Asked {
+        SetsAsked {
             measure: SetMeasure::Chamfer,
             args,
             quantile: None,
@@ -39,9 +39,24 @@ impl<'a> From<&'a SetDistanceArgs> for Asked<'a> {
     }
 }
 
-impl Asked<'_> {
-    /// Answers the question.
-    pub(crate) fn run(self) -> Result<()> {
+/// Answers the question of Hausdorff's distance.
+pub(crate) fn hausdorff(args: &HausdorffArgs) -> Result<()> {
+    SetsAsked::from(args).run()
+}
+
+/// Answers the question of Chamfer's distance.
+pub(crate) fn chamfer(args: &SetDistanceArgs) -> Result<()> {
+    SetsAsked::from(args).run()
+}
+
+/// Prints how the rows would be searched.
+pub(crate) fn explain(asked: SetsAsked<'_>) -> Result<()> {
+    let ask = |budget: &Budget| asked.question(budget);
+    asked.verb().explain(ask, SetDistance::explain)
+}
+
+impl SetsAsked<'_> {
+    fn run(self) -> Result<()> {
         let drawn = [&self.args.run.plot, &self.args.run.output];
         let drawn = drawn
             .into_iter()
@@ -60,11 +75,6 @@ impl Asked<'_> {
         };
         self.verb().run(ask, SetDistance::run)
     }
-    /// Prints how the rows would be searched.
-    pub(crate) fn explain(self) -> Result<()> {
-        let ask = |budget: &Budget| self.question(budget);
-        self.verb().explain(ask, SetDistance::explain)
-    }
     fn verb(&self) -> JobVerb<'_> {
         JobVerb {
             name: self.measure.name(),
@@ -76,25 +86,38 @@ impl Asked<'_> {
     /// The question: of the file where that is a description, with the arguments in its place where
     /// they are given.
     fn question(&self, budget: &Budget) -> Result<SetDistance> {
-        let (args, measure) = (self.args, self.measure);
-        let mut asked: SetDistance = match (is_description(&args.x), &args.y) {
-            (true, _) => description(&args.x, budget)?,
-            (false, Some(y)) => SetDistance::new(measure, &args.x, y),
-            (false, None) => {
-                let e = Error::request("expected two sets of rows, got one");
-                let name = measure.name();
-                return Err(e.remedy(format!("zipfold {name} a.csv b.csv")));
-            }
-        };
-        asked.measure = measure;
+        let (args, mut asked) = (self.args, self.named(budget)?);
+        asked.measure = self.measure;
         if let Some(y) = &args.y {
             asked.y.clone_from(y);
         }
         asked.columns = args.columns.clone().or(asked.columns);
         asked.ids = args.id.clone().unwrap_or(asked.ids);
         asked.header = args.header.as_deref().map(|h| h == "yes").or(asked.header);
-        asked.metric = args.metric.clone().or(asked.metric);
-        asked.formula = args.pair.clone().or(asked.formula);
+        asked.batch = args.batch.clone().or(asked.batch);
+        asked.direction = word(&args.direction)?.unwrap_or(asked.direction);
+        asked.nan = word(&args.nan)?.unwrap_or(asked.nan);
+        asked.quantile = self.quantile.or(asked.quantile);
+        self.pair(&mut asked, budget)?;
+        Ok(asked)
+    }
+    /// The question of the file, or one about the tables.
+    fn named(&self, budget: &Budget) -> Result<SetDistance> {
+        let (args, measure) = (self.args, self.measure);
+        match (is_description(&args.x), &args.y) {
+            (true, _) => description(&args.x, budget),
+            (false, Some(y)) => Ok(SetDistance::new(measure, &args.x, y)),
+            (false, None) => {
+                let e = Error::request("expected two sets of rows, got one");
+                Err(e.remedy(format!("zipfold {} a.csv b.csv", measure.name())))
+            }
+        }
+    }
+    /// Puts the arguments that say what the distance of two rows is into `asked`.
+    fn pair(&self, asked: &mut SetDistance, budget: &Budget) -> Result<()> {
+        let args = self.args;
+        asked.metric = args.metric.clone().or(asked.metric.take());
+        asked.formula = args.pair.clone().or(asked.formula.take());
         for text in &args.params {
             let (name, value) = param(text, budget)?;
             asked.params.insert(name, value);
@@ -105,12 +128,8 @@ impl Asked<'_> {
             .extend(unit.map(|unit| ("unit".to_string(), unit)));
         let given = args.periodic_box.as_deref().map(PeriodicBox::parse);
         let given = given.transpose()?.map(Vec::from);
-        asked.periodic_box = given.or(asked.periodic_box);
-        asked.batch = args.batch.clone().or(asked.batch);
-        asked.direction = word(&args.direction)?.unwrap_or(asked.direction);
-        asked.nan = word(&args.nan)?.unwrap_or(asked.nan);
-        asked.quantile = self.quantile.or(asked.quantile);
-        Ok(asked)
+        asked.periodic_box = given.or(asked.periodic_box.take());
+        Ok(())
     }
 }
 

@@ -1,6 +1,6 @@
 //! From what folds keep to the answers of a question: the axis of a parameter, and second stages.
 //!
-//! A question has an answer for each fold that it asks for. With several values of a parameter an
+//! A question has an answer for each of its folds. With several values of a parameter an
 //! answer is made of as many folds, whose columns are put together here; then rows may be folded once
 //! more.
 //!
@@ -16,7 +16,7 @@ use crate::param_axis::ParamAxis;
 use std::sync::Arc;
 
 impl Job {
-    /// Returns how many values of a parameter the question is asked for: 1 without such a parameter.
+    /// Returns for how many values of a parameter it is asked: 1 without such a parameter.
     pub fn questions(&self) -> usize {
         self.param.as_ref().map_or(1, |axis| axis.len().max(1))
     }

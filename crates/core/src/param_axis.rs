@@ -1,4 +1,4 @@
-//! An axis of parameter values: a question that is asked for each of them, in one sweep over the
+//! An axis of parameter values: one question about each of them, in one sweep over the
 //! pairs.
 //!
 //! ```text
@@ -99,21 +99,22 @@ pub(crate) fn few(count: usize) -> Result<()> {
         .remedy("several runs, each for some of the values"))
 }
 
-/// Returns `count` numbers from `from` to `to`, with equal differences or equal ratios, as
-/// `numpy.linspace` and `numpy.geomspace`: the ends are exact.
+/// Returns `count` numbers from `from` to `to`, with equal differences, as `numpy.linspace`, or with
+/// equal ratios. The ends are exact.
 fn spaced([from, to]: [f64; 2], count: usize, log: bool) -> Vec<f64> {
     let last = count.saturating_sub(1);
     let value = |at: usize| match at {
         0 => from,
         at if at == last => to,
         at => {
-            let share = at as f64 / last as f64;
+            let ends = match log {
+                true => [from, to].map(crate::number::log),
+                false => [from, to],
+            };
+            let between = at as f64 * ((ends[1] - ends[0]) / last as f64) + ends[0];
             match log {
-                true => crate::number::exp(
-                    crate::number::log(from)
-                        + (crate::number::log(to) - crate::number::log(from)) * share,
-                ),
-                false => from + (to - from) * share,
+                true => crate::number::exp(between),
+                false => between,
             }
         }
     };

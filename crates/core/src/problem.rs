@@ -87,7 +87,7 @@ pub struct Problem {
     pub pairs: Option<Input>,
     /// What is kept.
     pub folds: Vec<FoldSpec>,
-    /// A parameter of the formulas with several values: the question is asked for each of them, in
+    /// A parameter of the formulas with several values: one question about each of them, in
     /// one sweep, and the answers have one more axis.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub param: Option<ParamAxis>,
@@ -165,11 +165,13 @@ impl Problem {
         }
     }
     /// How many questions the values of a parameter make of it: 1 without such a parameter.
+    #[doc(hidden)]
     #[must_use]
     pub fn questions(&self) -> usize {
         self.param.as_ref().map_or(1, ParamAxis::len)
     }
     /// Returns the question about value `at` of its parameter alone.
+    #[doc(hidden)]
     #[must_use]
     pub fn with_value(&self, at: usize) -> Problem {
         let mut alone = self.clone();

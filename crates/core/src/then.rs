@@ -118,9 +118,9 @@ impl SecondStage {
     }
     /// Returns the answer of `fold`, whose results by row are `answer`.
     pub(crate) fn apply<'o>(self, fold: &Fold, answer: &Columns<'_>) -> Columns<'o> {
-        let rows = Rows::of_fold(fold, answer);
-        let places = Places::of_answer(&rows, answer);
-        let found: Vec<Found> = rows
+        let rows = SetsOfRows::of_fold(fold, answer);
+        let places = PlacesOfRow::of_answer(&rows, answer);
+        let found: Vec<RowResult> = rows
             .sets
             .iter()
             .flat_map(|set| (0..places.count).map(move |place| (set, place)))
@@ -129,14 +129,14 @@ impl SecondStage {
         self.columns(&rows, &places, &found, answer)
     }
     /// Folds the results of a set of rows at a place.
-    fn fold(self, places: &Places<'_>, set: &RowSet, place: usize) -> Found {
+    fn fold(self, places: &PlacesOfRow<'_>, set: &FoldedRows, place: usize) -> RowResult {
         let line = |row: usize| row * places.count + place;
         let value = |row: usize| places.values.get(line(row));
         let kept = |row: &usize| !(self.skips && value(*row).is_nan());
         let rows = || set.rows().filter(kept);
         let of_row = |row: usize| {
             let other = places.others.as_ref().and_then(|j| j.row(line(row)));
-            Found {
+            RowResult {
                 value: value(row),
                 row: Some(row),
                 other,
@@ -154,8 +154,8 @@ impl SecondStage {
             if beaten { b } else { a }
         };
         let values = || rows().map(value);
-        Found::alone(match self.then {
-            Then::Min | Then::Max => return rows().reduce(better).map_or(Found::NONE, of_row),
+        RowResult::alone(match self.then {
+            Then::Min | Then::Max => return rows().reduce(better).map_or(RowResult::NONE, of_row),
             Then::Sum => compensated(values()),
             // Of no row 0 / 0: there is no mean.
             Then::Mean => compensated(values()) / values().count() as f64,
@@ -165,9 +165,9 @@ impl SecondStage {
     /// The columns of what was found: the set of rows, the place, the rows that have the result.
     fn columns<'o>(
         self,
-        rows: &Rows<'_>,
-        places: &Places<'_>,
-        found: &[Found],
+        rows: &SetsOfRows<'_>,
+        places: &PlacesOfRow<'_>,
+        found: &[RowResult],
         answer: &Columns<'_>,
     ) -> Columns<'o> {
         let values: Vec<f64> = found.iter().map(|found| found.value).collect();
@@ -178,8 +178,8 @@ impl SecondStage {
         }
         columns.extend(places.names(rows.sets.len()));
         if self.then.is_of_a_row() {
-            let row = |of: fn(&Found) -> Option<usize>| -> Numbers<'static> {
-                let row = |found: &Found| of(found).map_or(-1, |row| row as i64);
+            let row = |of: fn(&RowResult) -> Option<usize>| -> Numbers<'static> {
+                let row = |found: &RowResult| of(found).map_or(-1, |row| row as i64);
                 found.iter().map(row).collect::<Vec<i64>>().into()
             };
             let (mine, its) = (rows.side, rows.side.other());
@@ -231,17 +231,17 @@ fn has_results_of_rows(fold: &Fold) -> bool {
 
 /// What a set of rows has at a place.
 #[derive(Clone, Copy)]
-struct Found {
+struct RowResult {
     value: f64,
     row: Option<usize>,
     other: Option<usize>,
 }
 
-impl Found {
+impl RowResult {
     /// What no rows have.
-    const NONE: Found = Found::alone(f64::NAN);
-    const fn alone(value: f64) -> Found {
-        Found {
+    const NONE: RowResult = RowResult::alone(f64::NAN);
+    const fn alone(value: f64) -> RowResult {
+        RowResult {
             value,
             row: None,
             other: None,
@@ -249,40 +249,40 @@ impl Found {
     }
 }
 
-/// Rows whose results are folded together, in ascending order.
-enum RowSet {
-    All(usize),
-    Some(Vec<u32>),
+/// SetsOfRows whose results are folded together, in ascending order.
+enum FoldedRows {
+    First(usize),
+    Listed(Vec<u32>),
 }
 
-impl RowSet {
+impl FoldedRows {
     fn rows(&self) -> Box<dyn Iterator<Item = usize> + '_> {
         match self {
-            RowSet::All(rows) => Box::new(0..*rows),
-            RowSet::Some(rows) => Box::new(rows.iter().map(|row| *row as usize)),
+            FoldedRows::First(rows) => Box::new(0..*rows),
+            FoldedRows::Listed(rows) => Box::new(rows.iter().map(|row| *row as usize)),
         }
     }
 }
 
 /// The rows that have results.
-struct Rows<'a> {
+struct SetsOfRows<'a> {
     /// Whose they are.
     side: Side,
     /// Which are folded together.
-    sets: Vec<RowSet>,
+    sets: Vec<FoldedRows>,
     /// The groups that the sets are.
     grouped: Option<&'a Grouped>,
 }
 
-impl<'a> Rows<'a> {
-    fn of_fold(fold: &'a Fold, answer: &Columns<'_>) -> Rows<'a> {
+impl<'a> SetsOfRows<'a> {
+    fn of_fold(fold: &'a Fold, answer: &Columns<'_>) -> SetsOfRows<'a> {
         let side = match answer.layout {
             Layout::Array(Some(side)) => side,
             Layout::Array(None) | Layout::Lists | Layout::Matrix | Layout::Table => Side::X,
         };
         let grouped = fold.grouped().filter(|fold| fold.parts.by.is_some());
         let sets = match grouped.and_then(|fold| fold.parts.by.as_ref()) {
-            None => vec![RowSet::All(answer.shape[0])],
+            None => vec![FoldedRows::First(answer.shape[0])],
             Some(keys) => {
                 let mut rows = vec![vec![]; keys.len()];
                 for (row, code) in keys.codes[side as usize].iter().enumerate() {
@@ -291,10 +291,10 @@ impl<'a> Rows<'a> {
                         rows.push(row as u32);
                     }
                 }
-                rows.into_iter().map(RowSet::Some).collect()
+                rows.into_iter().map(FoldedRows::Listed).collect()
             }
         };
-        Rows {
+        SetsOfRows {
             side,
             sets,
             grouped,
@@ -322,7 +322,7 @@ impl<'a> Rows<'a> {
 }
 
 /// Where results of a row are kept apart.
-struct Places<'a> {
+struct PlacesOfRow<'a> {
     /// How many a row has.
     count: usize,
     /// Those of all rows.
@@ -333,8 +333,8 @@ struct Places<'a> {
     index: Vec<Column<'static>>,
 }
 
-impl<'a> Places<'a> {
-    fn of_answer(rows: &Rows<'_>, answer: &'a Columns<'_>) -> Places<'a> {
+impl<'a> PlacesOfRow<'a> {
+    fn of_answer(rows: &SetsOfRows<'_>, answer: &'a Columns<'_>) -> PlacesOfRow<'a> {
         let count: usize = answer.shape[1..].iter().product();
         let is_value = |column: &&Column<'_>| {
             matches!(column.role, Role::Value | Role::Count) && !column.index
@@ -349,7 +349,7 @@ impl<'a> Places<'a> {
             .skip(1)
             .filter_map(|(axis, _)| rows.index(answer, axis))
             .collect();
-        Places {
+        PlacesOfRow {
             count,
             values: values.map_or_else(|| Vec::<f64>::new().into(), |column| answer.all(column)),
             others: others.map(|column| answer.all(column)),
@@ -366,7 +366,7 @@ impl<'a> Places<'a> {
     }
 }
 
-impl Rows<'_> {
+impl SetsOfRows<'_> {
     /// The column of an axis of the results of a row, for the lines of a row; none of an axis without
     /// a name.
     fn index(&self, answer: &Columns<'_>, axis: usize) -> Option<Column<'static>> {

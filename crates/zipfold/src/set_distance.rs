@@ -21,7 +21,7 @@ use zipfold_core::fold::{Numbers as ColumnNumbers, Role};
 use zipfold_core::pair::{Param, Side, named};
 use zipfold_core::problem::{FoldSpec, Input, NanPolicy, PairSpec, Problem};
 use zipfold_core::then::Then;
-use zipfold_core::{Data, Error, Message, Opt, Result, Words};
+use zipfold_core::{Data, Error, Message, Opt, Result, Table, Words};
 use zipfold_io::{Column, OutputOptions};
 
 /// What the distances of rows to their nearest become.
@@ -48,7 +48,7 @@ impl SetMeasure {
 /// Whose rows have distances to the other set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Direction {
+pub enum SetDirection {
     /// The rows of x, and those of y.
     #[default]
     Both,
@@ -56,17 +56,6 @@ pub enum Direction {
     Forward,
     /// The rows of y.
     Backward,
-}
-
-impl Direction {
-    /// The sides whose rows have distances.
-    fn sides(self) -> &'static [Side] {
-        match self {
-            Direction::Both => &[Side::X, Side::Y],
-            Direction::Forward => &[Side::X],
-            Direction::Backward => &[Side::Y],
-        }
-    }
 }
 
 /// The distance of two sets of rows, as a question. Its TOML has the same keys but for the measure,
@@ -123,7 +112,7 @@ pub struct SetDistance {
     pub batch: Option<String>,
     /// Whose rows have distances.
     #[serde(default)]
-    pub direction: Direction,
+    pub direction: SetDirection,
     /// Of Hausdorff's distance: a quantile of the distances of rows in place of the largest.
     #[serde(default)]
     pub quantile: Option<f64>,
@@ -182,6 +171,19 @@ struct Way {
     data: Data,
 }
 
+impl Way {
+    fn explained(&self, options: &Options<'_>) -> Result<String> {
+        let plan = Query::new(&self.problem, &self.data, options).explain()?;
+        let (from, to) = match self.side {
+            Side::X => ("x", "y"),
+            Side::Y => ("y", "x"),
+        };
+        let plan = plan.text(false);
+        let plan = plan.marked().trim_end();
+        Ok(format!("\n\nfrom rows of {from} to rows of {to}\n{plan}"))
+    }
+}
+
 impl SetDistance {
     /// The distance of the rows of `x` and those of `y`, in both directions.
     pub fn new(measure: SetMeasure, x: impl Into<String>, y: impl Into<String>) -> SetDistance {
@@ -197,7 +199,7 @@ impl SetDistance {
             params: BTreeMap::new(),
             periodic_box: None,
             batch: None,
-            direction: Direction::Both,
+            direction: SetDirection::Both,
             quantile: None,
             nan: NanPolicy::Error,
         }
@@ -214,21 +216,18 @@ impl SetDistance {
     /// # Errors
     /// Those of the type.
     pub fn of_data(&self, data: &Data, options: &Options<'_>) -> Result<SetDistances> {
-        let mut all: Vec<(Side, Vec<Directed>)> = vec![];
+        let mut from: [Vec<Directed>; 2] = [vec![], vec![]];
         let (mut pairs, mut batches) = (0, None);
         for way in self.ways(data, options)? {
             let answer = Query::new(&way.problem, &way.data, options).run()?;
             pairs += answer.outcome.pairs;
             let (found, names) = directed(&answer, way.side)?;
             batches = names.or(batches);
-            all.push((way.side, found));
+            from[way.side as usize] = found;
         }
-        let count = all.first().map_or(0, |(_, found)| found.len());
-        let from = |side: Side, at: usize| {
-            let found = all.iter().find(|(of, _)| *of == side);
-            found.and_then(|(_, found)| found.get(at).copied())
-        };
-        let lines = (0..count).map(|at| self.line(from(Side::X, at), from(Side::Y, at)));
+        let count = from[0].len().max(from[1].len());
+        let way = |side: usize, at: usize| from[side].get(at).copied();
+        let lines = (0..count).map(|at| self.line(way(0, at), way(1, at)));
         Ok(SetDistances {
             measure: self.measure,
             lines: lines.collect(),
@@ -255,17 +254,9 @@ impl SetDistance {
             (SetMeasure::Hausdorff, _) => "two sweeps, the larger of their answers",
             (SetMeasure::Chamfer, _) => "two sweeps, the sum of their answers",
         };
-        let mut text = format!("{} {rule}", self.measure.name());
-        for way in &ways {
-            let plan = Query::new(&way.problem, &way.data, options).explain()?;
-            let (from, to) = match way.side {
-                Side::X => ("x", "y"),
-                Side::Y => ("y", "x"),
-            };
-            let plan = plan.text(false);
-            let plan = plan.marked().trim_end();
-            text += &format!("\n\nfrom rows of {from} to rows of {to}\n{plan}");
-        }
+        let plans = ways.iter().map(|way| way.explained(options));
+        let plans: String = plans.collect::<Result<_>>()?;
+        let text = format!("{} {rule}{plans}", self.measure.name());
         Ok(Message::from(text))
     }
     fn read(&self, options: &Options<'_>) -> Result<Data> {
@@ -333,48 +324,32 @@ impl SetDistance {
         let y = data.y.as_ref();
         let y = y.ok_or_else(|| Error::request("expected two sets of rows, got one"))?;
         let problem = self.problem()?;
-        for (table, name) in [(&data.x, &self.x), (y, &self.y)] {
-            if table.rows() == 0 {
-                let e = Error::input("expected rows in both sets, got none");
-                let e = e.at_place(name.clone());
-                return Err(e.remedy("a set with at least one row"));
-            }
-        }
-        let whole = Data {
+        some_rows(&data.x, &self.x)?;
+        some_rows(y, &self.y)?;
+        let plain = |x: &Table, y: &Table| Data {
+            pairs: None,
+            x: x.clone(),
+            y: Some(y.clone()),
             weights: vec![None],
-            ..data.clone()
         };
-        let swapped = Data {
-            x: y.clone(),
-            y: Some(data.x.clone()),
-            ..whole.clone()
+        let forward = Way {
+            side: Side::X,
+            data: plain(&data.x, y),
+            problem: problem.clone(),
         };
-        if self.direction != Direction::Forward {
-            self.exchangeable(&problem, &whole, options)?;
+        if self.direction != SetDirection::Forward {
+            exchangeable(&forward, options)?;
         }
-        let way = |side: &Side| match side {
-            Side::X => Way {
-                side: Side::X,
-                problem: problem.clone(),
-                data: whole.clone(),
-            },
-            Side::Y => Way {
-                side: Side::Y,
-                problem: exchanged(&problem),
-                data: swapped.clone(),
-            },
+        let backward = Way {
+            side: Side::Y,
+            data: plain(y, &data.x),
+            problem: exchanged(&problem),
         };
-        Ok(self.direction.sides().iter().map(way).collect())
-    }
-    /// Refuses to search from the rows of y with a pair that is another one then.
-    fn exchangeable(&self, problem: &Problem, data: &Data, options: &Options<'_>) -> Result<()> {
-        let (job, _) = Query::new(problem, data, options).describe()?;
-        if job.symmetric {
-            return Ok(());
-        }
-        let what = "the value changes when x and y change places, so the rows of y have no distances of this kind";
-        let e = Error::request(what).at_place(Opt::Direction);
-        Err(e.remedy(Opt::Direction.to("forward")))
+        Ok(match self.direction {
+            SetDirection::Both => vec![forward, backward],
+            SetDirection::Forward => vec![forward],
+            SetDirection::Backward => vec![backward],
+        })
     }
     fn line(&self, forward: Option<Directed>, backward: Option<Directed>) -> SetDistanceLine {
         let values = [forward, backward];
@@ -390,6 +365,26 @@ impl SetDistance {
             backward,
         }
     }
+}
+
+/// Refuses a set without rows.
+fn some_rows(table: &Table, name: &str) -> Result<()> {
+    if table.rows() > 0 {
+        return Ok(());
+    }
+    let e = Error::input("expected rows in both sets, got none").at_place(name.to_string());
+    Err(e.remedy("a set with at least one row"))
+}
+
+/// Refuses to search from the rows of y with a pair that is another one then.
+fn exchangeable(forward: &Way, options: &Options<'_>) -> Result<()> {
+    let (job, _) = Query::new(&forward.problem, &forward.data, options).describe()?;
+    if job.symmetric {
+        return Ok(());
+    }
+    let what = "the value changes when x and y change places, so the rows of y have no distances of this kind";
+    let e = Error::request(what).at_place(Opt::Direction);
+    Err(e.remedy(Opt::Direction.to("forward")))
 }
 
 /// The question with x and y in each other's place.
@@ -445,26 +440,32 @@ impl SetDistances {
     }
     /// The columns of the answer after those of batches: the distances, the rows that are as far
     /// apart, those of each direction.
-    fn columns(&self) -> Vec<(String, Numbers)> {
-        type Of = fn(&SetDistanceLine) -> Option<Directed>;
-        let numbers = |of: &dyn Fn(&SetDistanceLine) -> f64| {
-            Numbers::Values(self.lines.iter().map(of).collect())
-        };
-        let mut all = vec![(self.measure.name().into(), numbers(&|line| line.value))];
+    fn columns(&self) -> Vec<(String, DistanceColumn)> {
+        let values = self.lines.iter().map(|line| line.value).collect();
+        let name = self.measure.name().to_string();
+        let mut all = vec![(name, DistanceColumn::Values(values))];
         if self.has_rows() {
             all.extend(self.rows("", &SetDistanceLine::rows));
         }
-        let ways: [(&str, Of); 2] = [("forward", |l| l.forward), ("backward", |l| l.backward)];
-        for (name, of) in ways {
-            if !self.lines.iter().any(|line| of(line).is_some()) {
-                continue;
-            }
-            let value = |line: &SetDistanceLine| of(line).map_or(f64::NAN, |way| way.value);
-            all.push((name.into(), numbers(&value)));
-            if self.has_rows() {
-                let rows = |line: &SetDistanceLine| of(line).and_then(|way| way.rows);
-                all.extend(self.rows(&format!("{name}_"), &rows));
-            }
+        all.extend(self.way("forward", &|line| line.forward));
+        all.extend(self.way("backward", &|line| line.backward));
+        all
+    }
+    /// The columns of a direction, if it was asked.
+    fn way(
+        &self,
+        name: &str,
+        of: &dyn Fn(&SetDistanceLine) -> Option<Directed>,
+    ) -> Vec<(String, DistanceColumn)> {
+        if self.lines.iter().all(|line| of(line).is_none()) {
+            return vec![];
+        }
+        let value = |line: &SetDistanceLine| of(line).map_or(f64::NAN, |way| way.value);
+        let values = self.lines.iter().map(value).collect();
+        let mut all = vec![(name.to_string(), DistanceColumn::Values(values))];
+        if self.has_rows() {
+            let rows = |line: &SetDistanceLine| of(line).and_then(|way| way.rows);
+            all.extend(self.rows(&format!("{name}_"), &rows));
         }
         all
     }
@@ -473,11 +474,11 @@ impl SetDistances {
         &self,
         before: &str,
         of: &dyn Fn(&SetDistanceLine) -> Option<[usize; 2]>,
-    ) -> [(String, Numbers); 2] {
+    ) -> [(String, DistanceColumn); 2] {
         [("i", 0), ("j", 1)].map(|(name, side)| {
             let row = |line: &SetDistanceLine| of(line).map_or(-1, |rows| rows[side] as i64);
             let rows = self.lines.iter().map(row).collect();
-            (format!("{before}{name}"), Numbers::Rows(rows))
+            (format!("{before}{name}"), DistanceColumn::Rows(rows))
         })
     }
     /// Writes a line for each pair of sets, in the format of the suffix of `path`, with the names of
@@ -488,10 +489,9 @@ impl SetDistances {
     pub fn write(&self, path: &str, how: OutputOptions) -> Result<()> {
         let columns = self.columns();
         let codes: Vec<i64> = (0..self.lines.len() as i64).collect();
-        let words = self
-            .batches
-            .as_ref()
-            .map(|(name, labels)| Words::from_words(name, labels.iter().map(String::as_str)));
+        let words = self.batches.as_ref();
+        let words =
+            words.map(|(name, labels)| Words::from_words(name, labels.iter().map(String::as_str)));
         let mut all: Vec<(String, Column<'_>)> = vec![];
         all.extend(words.iter().map(|words| {
             let column = match path.ends_with(".npz") {
@@ -500,55 +500,49 @@ impl SetDistances {
             };
             (words.name.clone(), column)
         }));
-        all.extend(columns.iter().map(|(name, numbers)| {
-            let column = match numbers {
-                Numbers::Values(values) => Column::F64(values),
-                Numbers::Rows(rows) => Column::I64(rows),
-            };
-            (name.clone(), column)
-        }));
-        let side = |side: usize| -> Vec<i64> {
-            let row = |line: &SetDistanceLine| line.rows().map_or(-1, |rows| rows[side] as i64);
-            self.lines.iter().map(row).collect()
-        };
-        let (i, j) = (side(0), side(1));
+        all.extend(
+            columns
+                .iter()
+                .map(|(name, numbers)| (name.clone(), numbers.written())),
+        );
+        let (i, j) = (self.side(0), self.side(1));
         if self.has_rows() {
             all.extend(self.names.columns(path, [&i, &j]));
         }
         saved::write(path, &all, &[], how)
     }
+    /// The rows of a side that are as far apart as the sets, below 0 where there is none.
+    fn side(&self, side: usize) -> Vec<i64> {
+        let row = |line: &SetDistanceLine| line.rows().map_or(-1, |rows| rows[side] as i64);
+        self.lines.iter().map(row).collect()
+    }
     /// The distances as lines of text.
     #[must_use]
     pub fn shown_lines(&self) -> String {
-        let one = |line: &SetDistanceLine| {
-            let mut words = format!("{:?}", line.value);
-            if let Some([i, j]) = line.rows() {
-                words += &format!(
-                    "  row {} of x, row {} of y",
-                    self.named(0, i),
-                    self.named(1, j)
-                );
-            }
-            let ways = [("forward", line.forward), ("backward", line.backward)];
-            if let [(_, Some(forward)), (_, Some(backward))] = ways {
-                words += &format!(
-                    "  (forward {:?}, backward {:?})",
-                    forward.value, backward.value
-                );
-            }
-            words
-        };
         let Some((name, labels)) = &self.batches else {
-            return self.lines.iter().map(one).collect::<Vec<_>>().join("\n");
+            let lines = self.lines.iter().map(|line| self.told(line));
+            return lines.collect::<Vec<_>>().join("\n");
         };
         let lines = labels.iter().zip(&self.lines).take(SHOWN);
-        let mut lines: Vec<String> = lines
-            .map(|(label, line)| format!("{name} {label}: {}", one(line)))
-            .collect();
+        let line = |(label, line)| format!("{name} {label}: {}", self.told(line));
+        let mut lines: Vec<String> = lines.map(line).collect();
         if labels.len() > SHOWN {
             lines.push(format!("… {} in all", labels.len()));
         }
         lines.join("\n")
+    }
+    /// A distance, its rows, and those of both directions.
+    fn told(&self, line: &SetDistanceLine) -> String {
+        let mut words = format!("{:?}", line.value);
+        if let Some([i, j]) = line.rows() {
+            let [i, j] = [self.named(0, i), self.named(1, j)];
+            words += &format!("  row {i} of x, row {j} of y");
+        }
+        if let (Some(forward), Some(backward)) = (line.forward, line.backward) {
+            let [forward, backward] = [forward.value, backward.value];
+            words += &format!("  (forward {forward:?}, backward {backward:?})");
+        }
+        words
     }
     /// The name of a row, or its number.
     fn named(&self, side: usize, row: usize) -> String {
@@ -559,13 +553,13 @@ impl SetDistances {
     #[must_use]
     pub fn json(&self) -> serde_json::Value {
         let way = |way: &Option<Directed>| {
-            way.map(|way| serde_json::json!({"value": told(way.value), "rows": way.rows}))
+            way.map(|way| serde_json::json!({"value": in_json(way.value), "rows": way.rows}))
         };
         let line = |(at, line): (usize, &SetDistanceLine)| {
             let label = self.batches.as_ref().and_then(|(_, labels)| labels.get(at));
             serde_json::json!({
                 "batch": label,
-                "value": told(line.value),
+                "value": in_json(line.value),
                 "rows": line.rows(),
                 "forward": way(&line.forward),
                 "backward": way(&line.backward),
@@ -624,13 +618,22 @@ impl SetDistances {
 const SHOWN: usize = 20;
 
 /// The numbers of a column.
-enum Numbers {
+enum DistanceColumn {
     Values(Vec<f64>),
     Rows(Vec<i64>),
 }
 
+impl DistanceColumn {
+    fn written(&self) -> Column<'_> {
+        match self {
+            DistanceColumn::Values(values) => Column::F64(values),
+            DistanceColumn::Rows(rows) => Column::I64(rows),
+        }
+    }
+}
+
 /// A number in JSON, which has no NaN and no ∞.
-fn told(value: f64) -> serde_json::Value {
+fn in_json(value: f64) -> serde_json::Value {
     match value.is_finite() {
         true => value.into(),
         false => value.to_string().to_lowercase().into(),

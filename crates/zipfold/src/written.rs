@@ -7,7 +7,6 @@ use std::io::Write;
 use zipfold_core::fold::{
     Accumulate, Column as FoldColumn, Columns, Fold, Join, JoinState, Layout, Numbers, Role,
 };
-use zipfold_core::param_axis::ParamAxis;
 use zipfold_core::{Error, Job, Result, Side, Words};
 use zipfold_io::npz::NpzWriter;
 use zipfold_io::write::ColumnsWriter;
@@ -395,27 +394,31 @@ impl GroupNames {
 /// What the results of a row are called, that are kept apart by values of a parameter, groups and
 /// places of a vector.
 pub fn headers(answer: &Columns<'_>) -> Vec<String> {
-    let mut axes: Vec<Vec<String>> = vec![];
-    let lens = answer.shape.get(1..).unwrap_or_default();
-    for (at, len) in lens.iter().enumerate() {
-        let value = |axis: &ParamAxis| -> Vec<String> {
-            let word = |value: &f64| format!("{}={value:?}", axis.name);
-            axis.values.iter().map(word).collect()
+    let axes = (1..answer.shape.len()).map(|axis| words_of(answer, axis));
+    // Each word with each of the next axis.
+    let joined = |words: Vec<String>, axis: Vec<String>| {
+        let with = |word: String| {
+            let both = axis.iter().map(|part| format!("{word} {part}"));
+            both.collect::<Vec<String>>()
         };
-        axes.push(match (&answer.param, &answer.groups) {
-            (Some(axis), _) if at == 0 => value(axis),
-            (param, Some(groups)) if at == usize::from(param.is_some()) => groups.to_vec(),
-            _ => (0..*len).map(|place| place.to_string()).collect(),
-        });
-    }
-    let joined = |words: Vec<String>, axis: Vec<String>| -> Vec<String> {
-        let with = |word: &String| {
-            let both = |part: &String| format!("{word} {part}");
-            axis.iter().map(both).collect::<Vec<_>>()
-        };
-        words.iter().flat_map(with).collect()
+        words.into_iter().flat_map(with).collect()
     };
-    axes.into_iter().reduce(joined).unwrap_or_default()
+    axes.reduce(joined).unwrap_or_default()
+}
+
+/// What the places of an axis of the results of a row are called.
+fn words_of(answer: &Columns<'_>, axis: usize) -> Vec<String> {
+    let of_groups = 1 + usize::from(answer.param.is_some());
+    match (&answer.param, &answer.groups) {
+        (Some(param), _) if axis == 1 => {
+            let values = param.values.iter();
+            values
+                .map(|value| format!("{}={value:?}", param.name))
+                .collect()
+        }
+        (_, Some(groups)) if axis == of_groups => groups.to_vec(),
+        _ => (0..answer.shape[axis]).map(|at| at.to_string()).collect(),
+    }
 }
 
 /// Results by row of the side `of` that are kept apart as a table: a line for each row, a column for

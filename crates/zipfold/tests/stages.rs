@@ -2,7 +2,7 @@
 
 use zipfold::columns::{Columns, Role, Side};
 use zipfold::internals::core::Random;
-use zipfold::internals::set_distance::{Direction, SetDistance, SetMeasure};
+use zipfold::internals::set_distance::{SetDirection, SetDistance, SetMeasure};
 use zipfold::problem::{FoldSpec, NanPolicy, QuantileSpec, ReduceAxis, ReduceOp};
 use zipfold::{Answer, Blame, Data, Options, Table, pairs};
 
@@ -29,7 +29,7 @@ impl Set {
         table.with_attributes(labels).unwrap()
     }
     /// The rows with a label, or all.
-    fn of(&self, label: Option<f64>) -> Vec<usize> {
+    fn labelled(&self, label: Option<f64>) -> Vec<usize> {
         let has = |row: &usize| label.is_none_or(|label| self.labels[*row] == label);
         (0..self.rows.len()).filter(has).collect()
     }
@@ -55,8 +55,8 @@ fn nearest(from: &[f64], to: &Set, rows: &[usize]) -> (f64, Option<usize>) {
 /// The largest distance from some rows to the nearest of others, and its rows.
 fn directed(x: &Set, y: &Set, label: Option<f64>) -> (f64, Option<[usize; 2]>) {
     let mut worst = (f64::NAN, None);
-    for i in x.of(label) {
-        let (d, j) = nearest(&x.rows[i], y, &y.of(label));
+    for i in x.labelled(label) {
+        let (d, j) = nearest(&x.rows[i], y, &y.labelled(label));
         let Some(j) = j else {
             return (f64::NAN, None);
         };
@@ -68,8 +68,10 @@ fn directed(x: &Set, y: &Set, label: Option<f64>) -> (f64, Option<[usize; 2]>) {
 }
 
 fn mean_of_nearest(x: &Set, y: &Set, label: Option<f64>) -> f64 {
-    let rows = x.of(label);
-    let all = rows.iter().map(|i| nearest(&x.rows[*i], y, &y.of(label)).0);
+    let rows = x.labelled(label);
+    let all = rows
+        .iter()
+        .map(|i| nearest(&x.rows[*i], y, &y.labelled(label)).0);
     all.sum::<f64>() / rows.len() as f64
 }
 
@@ -152,16 +154,19 @@ fn a_direction_and_a_quantile_are_asked_alone() {
     );
     let (data, options) = (data(x.table(2), y.table(2)), Options::default());
     let mut asked = SetDistance::new(SetMeasure::Hausdorff, "x", "y");
-    for (direction, from, to) in [(Direction::Forward, &x, &y), (Direction::Backward, &y, &x)] {
+    for (direction, from, to) in [
+        (SetDirection::Forward, &x, &y),
+        (SetDirection::Backward, &y, &x),
+    ] {
         asked.direction = direction;
         let line = asked.of_data(&data, &options).unwrap().lines[0];
         assert_eq!(line.value, directed(from, to, None).0);
-        assert_eq!(line.forward.is_some(), direction == Direction::Forward);
-        assert_eq!(line.backward.is_some(), direction == Direction::Backward);
+        assert_eq!(line.forward.is_some(), direction == SetDirection::Forward);
+        assert_eq!(line.backward.is_some(), direction == SetDirection::Backward);
     }
-    asked.direction = Direction::Forward;
+    asked.direction = SetDirection::Forward;
     asked.quantile = Some(0.5);
-    let all = y.of(None);
+    let all = y.labelled(None);
     let mut sorted: Vec<f64> = x.rows.iter().map(|row| nearest(row, &y, &all).0).collect();
     sorted.sort_by(f64::total_cmp);
     let line = asked.of_data(&data, &options).unwrap().lines[0];
@@ -189,7 +194,7 @@ fn asymmetric_pairs_similarities_and_empty_sets_are_refused() {
             .to_string()
             .contains("change")
     );
-    asked.direction = Direction::Forward;
+    asked.direction = SetDirection::Forward;
     assert_eq!(ask(&asked, &one, &one).unwrap().lines[0].value, 1.0);
     let mut asked = plain.clone();
     asked.metric = Some("pearson".into());
@@ -340,8 +345,8 @@ fn groups_batches_ranks_and_quantiles_stay_apart() {
     for (at, value) in found.iter().enumerate() {
         let [a, b] = [at / 3, at % 3].map(|label| Some(label as f64));
         let mut worst = (f64::NEG_INFINITY, 0);
-        for i in x.of(a) {
-            let (d, _) = nearest(&x.rows[i], &y, &y.of(b));
+        for i in x.labelled(a) {
+            let (d, _) = nearest(&x.rows[i], &y, &y.labelled(b));
             if d > worst.0 {
                 worst = (d, i);
             }

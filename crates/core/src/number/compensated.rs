@@ -1,6 +1,6 @@
 //! Sums that carry their rounding errors along (Neumaier 1974).
 
-/// A sum that is good to the last bits, whatever the order of its terms.
+/// A sum that is good to the last bits, in any order of its terms.
 ///
 /// The first number is the plain sum, the second what its roundings lost.
 #[derive(Clone, Copy, Default)]
@@ -20,7 +20,7 @@ impl CompensatedSum {
     }
     /// Returns the sum.
     pub(crate) fn value(self) -> f64 {
-        // An infinite sum has lost nothing: ∞ − ∞ is no rounding.
+        // An infinite sum has lost nothing: ∞ − ∞ is not a rounding.
         match self.0.is_finite() {
             true => self.0 + self.1,
             false => self.0,
