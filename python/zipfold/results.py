@@ -549,8 +549,8 @@ def _by_groups(raw: dict[str, Any], groups: int, before: list[int]) -> dict[str,
         if isinstance(array, np.ndarray) and array.size == int(np.prod(raw["shape"])):
             parts = array.reshape(*before, listed, *bins)
             out[key] = np.empty((*before, groups, groups, *bins), array.dtype)
-            every = (slice(None),) * len(before)
-            out[key][(*every, a, b)] = parts
+            every: tuple[Any, ...] = (slice(None),) * len(before)
+            out[key][every + (a, b)] = parts
             if listed != groups * groups:
-                out[key][(*every, b, a)] = parts
+                out[key][every + (b, a)] = parts
     return out

@@ -135,7 +135,12 @@ def chamfer(
     """Chamfer's distance of two sets of rows: the mean distance of the rows of X to their nearest in Y, and that of the rows of Y to
     their nearest in X; the sum of both.
 
-    The parameters are those of :func:`hausdorff`. ``metric="sqeuclidean"`` takes the mean of squared distances.
+    Parameters
+    ----------
+    X, Y, metric, batch, attributes, box, columns, nan, save, overwrite, explain, how
+        As those of :func:`hausdorff`. ``metric="sqeuclidean"`` takes the means of squared distances.
+    direction : {"both", "forward", "backward"}
+        From the rows of both sets (the sum of the two means), of X, or of Y.
 
     Returns
     -------

@@ -120,15 +120,17 @@ fn slice(
 fn compare(problem: &Problem, data: &zipfold::Data, options: &Options<'_>) -> Result<(), String> {
     let answer = Query::new(problem, data, options).run();
     let axis = problem.param.as_ref().unwrap();
-    for at in 0..axis.len() {
-        let alone = problem.with_value(at);
-        let alone = Query::new(&alone, data, options).run();
-        let (answer, alone) = match (&answer, &alone) {
-            (Ok(answer), Ok(alone)) => (answer, alone),
-            // A value whose question is refused refuses all.
-            (Err(_), _) => return Ok(()),
-            (Ok(_), Err(e)) => return Err(format!("alone: {e}")),
-        };
+    let alone: Vec<Problem> = (0..axis.len()).map(|at| problem.with_value(at)).collect();
+    let alone = alone.iter().map(|one| Query::new(one, data, options).run());
+    let alone: Vec<_> = alone.collect();
+    let answer = match (answer, alone.iter().any(Result::is_err)) {
+        (Ok(answer), false) => answer,
+        // A value whose question is refused refuses all.
+        (Err(_), true) => return Ok(()),
+        (Ok(_), true) => return Err("refused alone".into()),
+        (Err(e), false) => return Err(format!("refused with all values: {e}")),
+    };
+    for (at, alone) in alone.iter().flatten().enumerate() {
         for fold in 0..problem.folds.len() {
             let both = answer.columns(fold).unwrap().unwrap();
             let one = alone.columns(fold).unwrap().unwrap();
@@ -178,7 +180,11 @@ fn answers_are_those_of_a_question_for_each_value() {
         let mut problem = question.problem().clone();
         problem.nan = NanPolicy::Propagate;
         problem.cutoff = (random.below(4) == 0).then_some(1.5);
+        // Where the cost depends on the value, the first one decides whether half of the pairs are
+        // visited, and sums by row differ in their last bits.
+        let uneven = ["^", "/ h"].iter().any(|part| formula.contains(part));
         problem.domain = match (two, random.below(3)) {
+            (false, _) if uneven => Some(Domain::Ordered),
             (false, 0) => Some(Domain::Ordered),
             (false, 1) => Some(Domain::Triangle),
             _ => None,
