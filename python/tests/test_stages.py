@@ -150,6 +150,8 @@ def test_what_has_no_meaning_is_refused():
     with pytest.raises(ValueError, match="NaN as value 1"):
         asked.param(h=[1.0, np.nan]).sum().run()
     with pytest.raises(ValueError, match="without it"):
+        zf.pairs(A).pair("norm(x - y)").param(h=[1.0]).sum().run()
+    with pytest.raises(ValueError, match="no option 'h'"):
         zf.pairs(A).param(h=[1.0]).sum().run()
 
 
