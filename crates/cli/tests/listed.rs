@@ -283,7 +283,7 @@ fn other_lists_are_refused_by_their_line() {
         ),
         (
             "knn a.csv --columns x,y,z --pairs p.csv --ordered -k 1 -o o.npz",
-            "domain = \"diagonal\" in a problem file",
+            "domain = \"diagonal\" (--both-rows, with --pairs)",
         ),
         (
             "hist a.csv --columns x,y,z --batch time -o o.csv",

@@ -32,9 +32,9 @@ use zipfold_core::{Blame, Error, Job, Opt, Precision, Result};
 use zipfold_plan::device::matrix::{self, Matrix};
 use zipfold_plan::device::open_pairs::LazyPairs;
 use zipfold_plan::device::sweeps::PairTiles;
-use zipfold_plan::overrides::MatrixUnits;
 use zipfold_plan::device::{self, Blocks, DeviceWork, Facts, OnDevice, Runtime};
 use zipfold_plan::executor::{Executor, Folded, Nowhere, Sink, Stop};
+use zipfold_plan::overrides::MatrixUnits;
 use zipfold_plan::overrides::Residency;
 use zipfold_plan::{Plan, Tile};
 

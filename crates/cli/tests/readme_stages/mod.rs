@@ -12,7 +12,7 @@ pub(crate) fn gaps(
     assert_eq!(got.len(), 3);
     for (origin, line) in got.iter().enumerate() {
         let times = |rows: &[Vec<f64>]| -> Vec<f64> {
-            let own = rows.iter().filter(|row| row[1] == origin as f64);
+            let own = rows.iter().filter(|row| row[1] == (origin + 1) as f64);
             own.map(|row| row[0]).collect()
         };
         let sides = [times(flights), times(weather)];
@@ -29,7 +29,7 @@ pub(crate) fn gaps(
             true => of[0].max(of[1]),
             false => of[0] + of[1],
         };
-        assert_eq!(line[0], origin.to_string());
+        assert_eq!(line[0], (origin + 1).to_string());
         near(number(&line[1]), wanted, "a gap of reports");
     }
 }

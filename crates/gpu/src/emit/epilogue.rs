@@ -34,8 +34,7 @@ pub(super) struct Epilogue {
 }
 
 /// Entries of the pairs that double precision decides, in the shared memory of the fold.
-pub(super) const ENTRIES: &str =
-    "ZF_SHARED_ARG zf_u16* queue = (ZF_SHARED_ARG zf_u16*)scratch;\n    if (tid == 0u) fill = 0u;\n";
+pub(super) const ENTRIES: &str = "ZF_SHARED_ARG zf_u16* queue = (ZF_SHARED_ARG zf_u16*)scratch;\n    if (tid == 0u) fill = 0u;\n";
 
 /// Declares a bit for every pair of a thread.
 pub(super) fn marks(bits: &str) -> String {

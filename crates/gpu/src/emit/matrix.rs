@@ -87,9 +87,7 @@ pub fn functions(input: ProductType, units: MatrixUnits) -> String {
     };
     match units {
         MatrixUnits::Warps => text.into(),
-        MatrixUnits::Warpgroups => {
-            [text, include_str!("../kernels/warpgroup.h")].concat()
-        }
+        MatrixUnits::Warpgroups => [text, include_str!("../kernels/warpgroup.h")].concat(),
     }
 }
 

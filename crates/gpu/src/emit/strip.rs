@@ -72,11 +72,12 @@ pub fn kernel(
         RootText::Components(..) => "0".into(),
     };
     let mut fold = epilogue(&job.folds[0], shape, &known, page, &root);
-    if let Some([line, look]) = nearest_of(&job.folds[0])
-        .zip(known.rounding)
-        .and_then(|(f, rounding)| {
-            ProductTile::new(low, shape, rounding, scratch(&job.folds[0])).reach(&f)
-        })
+    if let Some([line, look]) =
+        nearest_of(&job.folds[0])
+            .zip(known.rounding)
+            .and_then(|(f, rounding)| {
+                ProductTile::new(low, shape, rounding, scratch(&job.folds[0])).reach(&f)
+            })
     {
         fold.line += &line;
         fold.look = look;
@@ -148,7 +149,9 @@ fn in_registers(low: &Lowered, shape: &Shape, tile: &Tile, pair: &PairText) -> T
             ("T", "float".into()),
             (
                 "SLICES",
-                format!("ZF_SHARED float slices[{shared}];\n    ZF_SHARED_ARG float* scratch = slices; (void)scratch;"),
+                format!(
+                    "ZF_SHARED float slices[{shared}];\n    ZF_SHARED_ARG float* scratch = slices; (void)scratch;"
+                ),
             ),
             ("BEGIN", String::new()),
             ("FIRST_SLICES", String::new()),

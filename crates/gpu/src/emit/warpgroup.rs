@@ -227,7 +227,12 @@ impl Slices {
             ("START_AHEAD", ahead),
             (
                 "HOW",
-                (if self.ahead { ", over the end of a tile" } else { "" }).into(),
+                (if self.ahead {
+                    ", over the end of a tile"
+                } else {
+                    ""
+                })
+                .into(),
             ),
             (
                 "NEXT",

@@ -9,8 +9,8 @@
 use super::facts::{Common, Runtime};
 use super::loads::load_width;
 use super::maps::Placing;
-use crate::low_precision::ProductType;
 use super::products;
+use crate::low_precision::ProductType;
 use crate::overrides::{DeviceFamily, MatrixUnits, Overrides};
 use zipfold_core::fold::Fold;
 use zipfold_core::pair::lower::Lowered;

@@ -16,17 +16,17 @@
 //! Matrix units add products of 16 bits in single precision, but cut digits off where a vector unit
 //! rounds: the bound allows for four times the error of rounding.
 
-use super::rounding::{Bounds, Ranges};
 use super::facts::{Common, Runtime};
+use super::rounding::{Bounds, Ranges};
 use crate::low_precision::{LowPrecision, ProductType};
 use crate::overrides::{MatrixUnits, Overrides};
 use crate::swept::Swept;
-use zipfold_core::{Error, Job, Opt, Result};
 use zipfold_core::fold::{BLOCK, ReduceOp};
 use zipfold_core::pair::lower::Lowered;
 use zipfold_core::pair::pattern::Reduction;
 use zipfold_core::pair::tree::{Binary, Id, Node, Side};
 use zipfold_core::pair::{Evaluator, Rows};
+use zipfold_core::{Error, Job, Opt, Result};
 
 /// Components from which products serve: matrix units take 16 at a time.
 pub const LEAST: usize = 16;

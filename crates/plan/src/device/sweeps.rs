@@ -16,7 +16,9 @@ use super::parts::{agree, parts};
 use super::products::{self, Products, Rounding, RowFacts, STAYING};
 use super::rounding::{Bound, Bounds, Ranges, is_exact};
 use crate::low_precision::ProductType;
-use crate::overrides::{Bins, Diagonal, Filter as Choice, FoldTiles, Input, JoinOutput, MatrixUnits, Overrides};
+use crate::overrides::{
+    Bins, Diagonal, Filter as Choice, FoldTiles, Input, JoinOutput, MatrixUnits, Overrides,
+};
 use crate::sweep as tree;
 use crate::swept::Swept;
 use zipfold_core::fold::rows::ReduceAxis;
