@@ -15,7 +15,7 @@ use zipfold::Problem;
 use zipfold::Query;
 use zipfold::Target;
 use zipfold::internals::run::LentSink;
-use zipfold::problem::{FoldSpec, Input, NanPolicy, PairSpec, SCHEMA};
+use zipfold::problem::{FoldSpec, Input, NanPolicy, PairSpec};
 use zipfold::{Data, Error, Output};
 use zipfold::{Precision, problem::Domain};
 
@@ -115,23 +115,14 @@ fn shape(condensed: bool, n: usize, m: usize) -> Vec<usize> {
 
 /// The problem of one dense fold.
 fn question(pair: PairSpec, two: bool, condensed: bool, precision: Option<&str>) -> Problem {
+    let fold = if condensed {
+        FoldSpec::Condensed {}
+    } else {
+        FoldSpec::Matrix {}
+    };
     Problem {
-        schema: SCHEMA,
-        x: Input::named("x"),
         y: two.then(|| Input::named("y")),
-        pair,
         domain: condensed.then_some(Domain::Triangle),
-        cutoff: None,
-        periodic_box: None,
-        by: None,
-        batch: None,
-        within: None,
-        pairs: None,
-        folds: vec![if condensed {
-            FoldSpec::Condensed {}
-        } else {
-            FoldSpec::Matrix {}
-        }],
         precision: precision.map(|name| {
             if name == "f32" {
                 Precision::F32
@@ -140,5 +131,6 @@ fn question(pair: PairSpec, two: bool, condensed: bool, precision: Option<&str>)
             }
         }),
         nan: NanPolicy::Propagate,
+        ..Problem::new(Input::named("x"), pair, vec![fold])
     }
 }

@@ -17,6 +17,7 @@ mod product;
 mod rdf;
 mod results;
 mod run;
+mod set_distance;
 mod shown;
 mod store;
 mod tables;
@@ -63,6 +64,11 @@ fn jobs_of_a_field(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(tables::explain_join, module)?)?;
     module.add_function(wrap_pyfunction!(tables::crossmatch, module)?)?;
     module.add_function(wrap_pyfunction!(tables::explain_crossmatch, module)?)?;
+    module.add_function(wrap_pyfunction!(set_distance::set_distance, module)?)?;
+    module.add_function(wrap_pyfunction!(
+        set_distance::explain_set_distance,
+        module
+    )?)?;
     module.add_function(wrap_pyfunction!(tables::silhouette, module)?)?;
     module.add_function(wrap_pyfunction!(tables::explain_silhouette, module)?)?;
     module.add_function(wrap_pyfunction!(network::network, module)?)?;

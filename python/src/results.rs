@@ -4,25 +4,29 @@ use crate::errors::raise;
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use zipfold::Output;
+use zipfold::internals::Job;
 use zipfold::internals::core::fold::{Fold, Layout, Numbers, Role, Tally};
+use zipfold::{Outcome, Output};
 
-/// What `fold` gave over `n` × `m` rows.
+/// Answer `at` of `job`.
 pub(crate) fn result<'py>(
     py: Python<'py>,
-    fold: &Fold,
-    output: Output,
-    n: usize,
-    m: usize,
+    job: &Job,
+    outcome: &mut Outcome,
+    at: usize,
 ) -> PyResult<Bound<'py, PyDict>> {
     let out = PyDict::new(py);
     // Matrices are moved, not copied.
-    let output = match output {
-        Output::F64(values) => return values_of(out, PyArray1::from_vec(py, values)),
-        Output::F32(values) => return values_of(out, PyArray1::from_vec(py, values)),
-        other => other,
-    };
-    let Some(answer) = output.columns(fold, n, m).map_err(|e| raise(py, &e))? else {
+    match outcome.outputs.get_mut(at) {
+        Some(Output::F64(values)) => {
+            return values_of(out, PyArray1::from_vec(py, std::mem::take(values)));
+        }
+        Some(Output::F32(values)) => {
+            return values_of(out, PyArray1::from_vec(py, std::mem::take(values)));
+        }
+        _ => {}
+    }
+    let Some(answer) = outcome.columns(job, at).map_err(|e| raise(py, &e))? else {
         return Ok(out);
     };
     for column in answer.arrays() {
@@ -38,7 +42,12 @@ pub(crate) fn result<'py>(
     if let Some(groups) = &answer.groups {
         out.set_item("groups", groups.to_vec())?;
     }
-    let batches = fold.grouped().is_some_and(|fold| fold.parts.batches);
+    if let Some(axis) = &answer.param {
+        let values = PyArray1::from_slice(py, &axis.values);
+        out.set_item("param", (&axis.name, values))?;
+    }
+    let grouped = job.folds.get(at).and_then(Fold::grouped);
+    let batches = grouped.is_some_and(|fold| fold.parts.batches);
     out.set_item("batches", batches)?;
     out.set_item("shape", &answer.shape)?;
     let layout = match answer.layout {

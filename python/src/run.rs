@@ -174,7 +174,7 @@ pub(crate) fn answer<'py>(
     py: Python<'py>,
     problem: &Problem,
     job: &Job,
-    outcome: Outcome,
+    mut outcome: Outcome,
 ) -> PyResult<Bound<'py, PyDict>> {
     let out = PyDict::new(py);
     warn(py, &outcome.warnings)?;
@@ -188,8 +188,8 @@ pub(crate) fn answer<'py>(
     out.set_item("shape", (job.space.n, job.space.m))?;
     out.set_item("space", domain_word(job.space.domain))?;
     let results = PyList::empty(py);
-    for (fold, output) in job.folds.iter().zip(outcome.outputs) {
-        results.append(result(py, fold, output, job.space.n, job.space.m)?)?;
+    for at in 0..job.answers() {
+        results.append(result(py, job, &mut outcome, at)?)?;
     }
     out.set_item("results", results)?;
     Ok(out)

@@ -17,7 +17,7 @@ import zipfold as zf
 from zipfold import _zipfold
 
 ROOT = pathlib.Path(__file__).parents[1]
-PAGES = [*(ROOT.parent / page for page in ("README.md", "docs/correlogram.md", "docs/domains.md", "docs/join.md", "docs/ripley.md", "docs/variogram.md")), ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [*(ROOT.parent / page for page in ("README.md", "docs/correlogram.md", "docs/domains.md", "docs/join.md", "docs/ripley.md", "docs/stages.md", "docs/variogram.md")), ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.parent.name}-{page.stem}")

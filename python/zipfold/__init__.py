@@ -2,7 +2,7 @@
 
 ``cdist`` and ``pdist`` are SciPy's; ``pairwise_*``, ``NearestNeighbors`` and ``KernelDensity`` scikit-learn's;
 ``pair_histogram``, ``similarity_join``, ``knn``, ``join``, ``corr``, ``rdf``, ``paircount``,
-``crossmatch``, ``silhouette``, ``variogram``, ``ripley``, ``cooccurrence``,
+``crossmatch``, ``hausdorff``, ``chamfer``, ``silhouette``, ``variogram``, ``ripley``, ``cooccurrence``,
 ``correlogram``, ``network`` and ``infer`` answer one question each;
 ``pairs`` asks any other.
 """
@@ -40,7 +40,8 @@ from .pairwise import (
 from .patterns import Correlograms, Occurrences, RipleyCurve, RipleyFunctions, cooccurrence, correlogram, ripley
 from .rdf import Curve, Factor, Radial, Scattering, rdf
 from .remote import Fingerprint, fingerprint, read
-from .results import Histogram, Marginals, Matches, Neighbours, Plan, Tally
+from .results import Histogram, Marginals, Matches, Neighbours, Plan, RowExtremes, Tally
+from .sets import SetDistances, chamfer, hausdorff
 from .settings import Device, Settings, devices, settings, using
 from .shares import Job, attach, submit
 from .statistics import corr, knn, pair_histogram, similarity_join
@@ -90,7 +91,9 @@ __all__ = [
     "ResourceError",
     "RipleyCurve",
     "RipleyFunctions",
+    "RowExtremes",
     "Scattering",
+    "SetDistances",
     "Settings",
     "Silhouettes",
     "Tally",
@@ -102,6 +105,7 @@ __all__ = [
     "__version__",
     "attach",
     "cdist",
+    "chamfer",
     "cooccurrence",
     "corr",
     "correlogram",
@@ -109,6 +113,7 @@ __all__ = [
     "devices",
     "fingerprint",
     "fold",
+    "hausdorff",
     "infer",
     "join",
     "knn",

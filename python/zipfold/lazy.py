@@ -24,7 +24,7 @@ from .attributes import Attributes, of_sides
 from .distances import pair as pair_of
 from .errors import ArrayTypeError, InputError, RequestError
 from .renamed import Methods, no_argument, no_attribute
-from .results import Plan, Same, Tally, of_fold
+from .results import Plan, Same, Tally, of_answer
 from .settings import checked_precision, given, settings
 from .trace import trace
 
@@ -427,6 +427,43 @@ class Pairs:
         before = self._problem.get("within")
         return self._with(within=condition if before is None else f"{before} and {condition}")
 
+    def param(self, **values: Any) -> Pairs:
+        """Asks the question for each of several values of a parameter of the formulas, in one sweep: what does not depend on it is
+        computed once for each pair. Results have one more axis: the second one by row (rows × values), the first one otherwise.
+
+        >>> import numpy as np
+        >>> import zipfold as zf
+        >>> kernel = zf.pairs([[0.0], [1.0], [3.0]]).pair("exp(-sum((x - y)^2) / (2*h^2))")
+        >>> kernel.param(h=[0.5, 1.0, 2.0]).mean().run().round(3)
+        array([[0.378, 0.539, 0.736],
+               [0.379, 0.581, 0.83 ],
+               [0.333, 0.382, 0.644]])
+        """
+        if len(values) != 1:
+            names = ", ".join(values) or "none"
+            raise RequestError(f"param: expected one parameter with several values, got {names}\n  try: .param(h=[0.1, 0.2, 0.5])")
+        name, several = next(iter(values.items()))
+        array = numbers(array_of(several, name), name).astype(np.float64)
+        if array.ndim != 1:
+            raise InputError(f"{name}: expected a list of values, got the shape {array.shape}\n  try: .pair(formula, {name}=…)")
+        return self._with(param={"name": name, "values": array.tolist()})
+
+    def then(self, what: str) -> Pairs:
+        """Folds the results of rows once more, over the rows: ``sum``, ``mean``, ``min``, ``max``, ``median`` or ``quantile:Q`` of
+        them. Results that are kept apart stay apart: with :meth:`by` there is one for each pair of groups, with :meth:`batch` one
+        for each batch. ``min`` and ``max`` also tell the row (:class:`RowExtremes`).
+
+        >>> import zipfold as zf
+        >>> gaps = zf.pairs([[0.0], [1.0], [3.0]]).nearest(1)
+        >>> gaps.then("mean").run().round(3)
+        np.float64(1.333)
+        >>> gaps.then("max").run()
+        RowExtremes(values=np.float64(2.0), i=np.int64(2), j=np.int64(1), groups=None)
+        """
+        if not isinstance(what, str):
+            raise ArrayTypeError(f"then: a word is wanted, here is a {type(what).__name__}\n  try: .then('max')")
+        return self._with(then=what)
+
     def nan(self, policy: str) -> Pairs:
         """What happens to NaN: ``error`` (the default), ``propagate``, ``skip``."""
         if policy not in ("error", "propagate", "skip"):
@@ -663,7 +700,7 @@ def _aligned(side: Any) -> Any:
 def _outcome(raw: dict[str, Any], tall: tuple[bool, ...]) -> Outcome:
     problem, tally = json.loads(raw["problem"]), Tally(**raw["tally"])
     folds = zip(problem["folds"], raw["results"], tall, strict=True)
-    results = [of_fold(spec, result, raw["shape"], tally, columns) for spec, result, columns in folds]
+    results = [of_answer(problem, spec, result, raw["shape"], tally, columns) for spec, result, columns in folds]
     groups = next((result["groups"] for result in raw["results"] if result.get("groups") is not None), None)
     return Outcome(tuple(results), json.loads(raw["plan"]), problem, tally, raw["pairs"], raw["seconds"], groups)
 

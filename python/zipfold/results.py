@@ -16,7 +16,7 @@ from .errors import RequestError
 from .pictures import bars, curve, grid, rows_of_bars
 from .renamed import no_attribute
 
-__all__ = ["Histogram", "Marginals", "Matches", "Neighbours", "Plan", "Tally"]
+__all__ = ["Histogram", "Marginals", "Matches", "Neighbours", "Plan", "RowExtremes", "Tally"]
 
 
 def _need(module: str) -> Any:
@@ -173,11 +173,26 @@ class Histogram(Same):
     groups: list[str] | None = None
     #: The names of batches: ``counts[b]`` are the pairs of batch b.
     batches: list[str] | None = None
+    #: A parameter with several values, its name and its values: ``counts[k]`` are those of value k.
+    param: tuple[str, np.ndarray] | None = None
+
+    def of_value(self, at: int) -> Histogram:
+        """The histogram for value ``at`` of the parameter. Pairs under and over are not told apart by values."""
+        if self.param is None:
+            raise RequestError("a histogram without a parameter\n  try: .param(h=[0.1, 0.2])")
+        if not -len(self.param[1]) <= at < len(self.param[1]):
+            raise RequestError(f"expected a value below {len(self.param[1])}, got {at}")
+        return dataclasses.replace(self._part(at), groups=self.groups, batches=self.batches)
+
+    def _of_one_value(self) -> None:
+        if self.param is not None:
+            raise RequestError("a histogram for several values of a parameter\n  try: .of_value(0) first")
 
     def of_batch(self, name: str) -> Histogram:
         """The histogram of one batch, by its name. Pairs under and over are not told apart by batches."""
         if self.batches is None:
             raise RequestError("a histogram without batches\n  try: .batch('frame')")
+        self._of_one_value()
         if name not in self.batches:
             raise RequestError(f"expected a batch among {', '.join(self.batches[:20])}, got '{name}'")
         return self._part(self.batches.index(name))
@@ -186,6 +201,7 @@ class Histogram(Same):
         """The histogram of the pairs of two groups, by their names. Pairs under and over are not told apart by groups."""
         if self.groups is None:
             raise RequestError("a histogram without groups\n  try: .by('kind')")
+        self._of_one_value()
         odd = [name for name in (a, b) if name not in self.groups]
         if odd:
             raise RequestError(f"expected a group among {', '.join(self.groups)}, got '{odd[0]}'")
@@ -204,6 +220,7 @@ class Histogram(Same):
             values=values,
             groups=None,
             batches=None,
+            param=None,
         )
 
     @property
@@ -219,6 +236,7 @@ class Histogram(Same):
         return self.counts / (np.diff(edges) * total) if total else np.zeros(len(self.counts))
 
     def _one_axis(self) -> np.ndarray:
+        self._of_one_value()
         if self.groups is not None:
             raise RequestError("a histogram by groups\n  try: .between('a', 'b') first")
         if self.batches is not None:
@@ -229,6 +247,7 @@ class Histogram(Same):
 
     def plot(self, ax: Any = None, **style: Any) -> Any:
         """Draws on matplotlib axes, and returns them."""
+        self._of_one_value()
         ax = ax if ax is not None else _need("matplotlib.pyplot").gca()
         if self.counts.ndim == 2:
             ax.pcolormesh(self.edges[0], self.edges[1], self.counts.T, **style)
@@ -456,11 +475,43 @@ def of_fold(spec: dict[str, Any], raw: dict[str, Any], shape: tuple[int, int], t
     return Matches(raw["i"], raw["j"], raw.get("value"), shape, tally)
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class RowExtremes(Same):
+    """The least or the largest results of rows (:meth:`Pairs.then`): ``values``, the row ``i`` of X that has each, and of nearest rows
+    its row ``j`` of Y (−1 where there is none); of results by column ``j`` has them. Numbers, or arrays by group (``groups``), batch,
+    value of a parameter and neighbour."""
+
+    values: Any
+    i: Any
+    j: Any
+    groups: list[str] | None = None
+
+
+def of_answer(
+    problem: dict[str, Any], spec: dict[str, Any], raw: dict[str, Any], shape: tuple[int, int], tally: Tally, columns: bool
+) -> Any:
+    """The result of one fold of ``problem``, after its second stage."""
+    if problem.get("then") is None:
+        return of_fold(spec, raw, shape, tally, columns)
+    whole = tuple(raw["shape"])
+
+    def part(name: str) -> Any:
+        if name not in raw:
+            return None
+        array = raw[name].reshape(whole)
+        return array[0] if whole == (1,) else array
+
+    if "i" in raw or "j" in raw:
+        return RowExtremes(part("values"), part("i"), part("j"), raw.get("groups"))
+    return part("values")
+
+
 def _rows(spec: dict[str, Any], raw: dict[str, Any], columns: bool) -> Any:
     values = raw["values"].reshape(raw["shape"])
-    if columns and values.ndim == 1:
-        values = values[:, np.newaxis]
-    if spec.get("axis") == "all" and not raw.get("batches"):
+    param = raw.get("param") is not None
+    if columns and values.ndim == 1 + param:
+        values = values[..., np.newaxis]
+    if spec.get("axis") == "all" and not raw.get("batches") and not param:
         return values[0]
     return values
 
@@ -474,8 +525,9 @@ def _histogram(spec: dict[str, Any], raw: dict[str, Any], tally: Tally) -> Histo
     groups, batches = raw.get("groups"), None
     if raw.get("batches"):
         groups, batches = None, groups
+    param = raw.get("param")
     if groups is not None:
-        raw = _by_groups(raw, len(groups))
+        raw = _by_groups(raw, len(groups), [] if param is None else [len(param[1])])
     counts = raw["counts"].reshape(raw["shape"])
     values: dict[str, dict[str, np.ndarray]] = {}
     for name in spec.get("values", {}):
@@ -484,20 +536,21 @@ def _histogram(spec: dict[str, Any], raw: dict[str, Any], tally: Tally) -> Histo
     under, over = beyond.get("under", 0), beyond.get("over", 0) + beyond.get("outside", 0)
     one = edges[0] if len(edges) == 1 else edges
     closed = spec.get("closed", "last")
-    return Histogram(counts, one, under, over, closed, tally, part("weights"), part("means"), values, groups, batches)
+    return Histogram(counts, one, under, over, closed, tally, part("weights"), part("means"), values, groups, batches, param)
 
 
-def _by_groups(raw: dict[str, Any], groups: int) -> dict[str, Any]:
-    """Arrays with a place for each pair of groups. Pairs of i < j have no order, so groups a and b are b and a."""
-    listed, *bins = raw["shape"]
+def _by_groups(raw: dict[str, Any], groups: int, before: list[int]) -> dict[str, Any]:
+    """Arrays with a place for each pair of groups, after the values of a parameter. Pairs of i < j have no order, so groups a and b
+    are b and a."""
+    listed, *bins = raw["shape"][len(before) :]
     a, b = np.triu_indices(groups) if listed != groups * groups else np.divmod(np.arange(listed), max(groups, 1))
-    out = {**raw, "shape": [groups, groups, *bins]}
+    out = {**raw, "shape": [*before, groups, groups, *bins]}
     for key, array in raw.items():
-        if isinstance(array, np.ndarray) and array.size == listed * int(np.prod(bins)):
-            parts = array.reshape(listed, *bins)
-            out[key] = np.empty((groups, groups, *bins), array.dtype)
-            out[key][a, b] = parts
+        if isinstance(array, np.ndarray) and array.size == int(np.prod(raw["shape"])):
+            parts = array.reshape(*before, listed, *bins)
+            out[key] = np.empty((*before, groups, groups, *bins), array.dtype)
+            every: tuple[Any, ...] = (slice(None),) * len(before)
+            out[key][every + (a, b)] = parts
             if listed != groups * groups:
-                out[key][b, a] = parts
+                out[key][every + (b, a)] = parts
     return out
-

@@ -6,6 +6,7 @@ pub(crate) use crate::crossmatch_args::CrossmatchArgs;
 pub(crate) use crate::network_args::NetworkArgs;
 pub(crate) use crate::paircount_args::PairCountArgs;
 pub(crate) use crate::ripley_args::RipleyArgs;
+pub(crate) use crate::set_distance_args::{HausdorffArgs, SetDistanceArgs};
 pub(crate) use crate::silhouette_args::SilhouetteArgs;
 use crate::values::{OneOf, whole};
 pub(crate) use crate::variogram_args::VariogramArgs;
@@ -45,6 +46,10 @@ pub(crate) enum Verb {
     Paircount(PairCountArgs),
     /// Matches of two catalogues by position
     Crossmatch(CrossmatchArgs),
+    /// Hausdorff's distance of two sets of rows
+    Hausdorff(HausdorffArgs),
+    /// Chamfer's distance of two sets of rows
+    Chamfer(SetDistanceArgs),
     /// Silhouettes of labelled rows
     Silhouette(SilhouetteArgs),
     /// Variograms of values at places
@@ -134,6 +139,10 @@ pub(crate) enum Explained {
     Paircount(PairCountArgs),
     /// Matches of two catalogues by position
     Crossmatch(CrossmatchArgs),
+    /// Hausdorff's distance of two sets of rows
+    Hausdorff(HausdorffArgs),
+    /// Chamfer's distance of two sets of rows
+    Chamfer(SetDistanceArgs),
     /// Silhouettes of labelled rows
     Silhouette(SilhouetteArgs),
     /// Variograms of values at places
@@ -212,7 +221,8 @@ pub(crate) struct PairArgs {
     /// what it may hold
     #[arg(long, value_name = "EXPR", allow_hyphen_values = true)]
     pub pair: Option<String>,
-    /// A value of the formula or option of the metric: h=0.5, w=1,2,3, VI=@vi.npy
+    /// A value of the formula or option of the metric: h=0.5, w=1,2,3, VI=@vi.npy. Several values in
+    /// one sweep, each with an answer: h=FROM:TO:COUNT, h=FROM:TO:COUNT:log, h=each:0.1,0.2,0.5
     #[arg(long = "param", value_name = "NAME=VALUE", allow_hyphen_values = true)]
     pub params: Vec<String>,
     /// Unit of angles, for haversine: rad or deg [default: rad]
@@ -242,6 +252,23 @@ pub(crate) struct PairArgs {
     /// each as often as it is listed. `dist` gives the value of each, in their order
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub pairs: Option<String>,
+    /// The columns of --pairs, by name or number from 0: that of rows of x, then that of rows of y
+    #[arg(
+        long,
+        value_name = "X,Y",
+        value_delimiter = ',',
+        requires = "pairs",
+        hide_short_help = true
+    )]
+    pub pairs_columns: Option<Vec<String>>,
+    /// Each pair of --pairs counts for both of its rows, which are of one table
+    #[arg(
+        long,
+        requires = "pairs",
+        conflicts_with = "ordered",
+        hide_short_help = true
+    )]
+    pub both_rows: bool,
     /// All (i, j), i ≠ j, where i < j alone is the default
     #[arg(long, hide_short_help = true)]
     pub ordered: bool,
@@ -353,7 +380,18 @@ pub(crate) struct Knn {
     #[arg(long, help_heading = "Result")]
     pub largest: bool,
     #[command(flatten)]
+    pub then: ThenArgs,
+    #[command(flatten)]
     pub run: RunArgs,
+}
+
+/// A second stage.
+#[derive(Args, Clone)]
+pub(crate) struct ThenArgs {
+    /// What becomes of the results of rows: sum, mean, min, max, median or quantile:Q of them; of min
+    /// and max with its row
+    #[arg(long, value_name = "WHAT", help_heading = "Result")]
+    pub then: Option<String>,
 }
 
 /// `top`.
@@ -447,6 +485,8 @@ pub(crate) struct Reduce {
     /// Leave out i = j
     #[arg(long, help_heading = "Result")]
     pub no_diagonal: bool,
+    #[command(flatten)]
+    pub then: ThenArgs,
     #[command(flatten)]
     pub run: RunArgs,
 }

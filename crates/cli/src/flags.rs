@@ -16,6 +16,7 @@ pub(crate) fn words(opt: Opt, given: Given<'_>) -> String {
         (Opt::Devices, _) => "`zipfold devices`".into(),
         // Problem files have all of them, arguments this one.
         (Opt::Domain, "ordered") => "domain = \"ordered\" (--ordered)".into(),
+        (Opt::Domain, "diagonal") => "domain = \"diagonal\" (--both-rows, with --pairs)".into(),
         (Opt::Domain, "") => "domain".into(),
         (Opt::Domain, _) => format!("domain = \"{value}\" in a problem file"),
         (_, "") => flag(opt).into_owned(),

@@ -20,6 +20,8 @@ const GROUPS: &[(&str, &[&str])] = &[
             "rdf",
             "paircount",
             "crossmatch",
+            "hausdorff",
+            "chamfer",
             "silhouette",
             "variogram",
             "ripley",
@@ -161,6 +163,26 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
                 "zipfold crossmatch a.csv b.csv --radius 2 --find mutual --select 'x.id,y.id,separation' -o pairs.csv",
             ),
         ],
+    ),
+    (
+        "hausdorff",
+        &[
+            (
+                "How far two sets of points are apart at most, and where",
+                "zipfold hausdorff a.csv b.csv --columns x,y,z",
+            ),
+            (
+                "The 95 % Hausdorff distance of the surfaces of each organ",
+                "zipfold hausdorff drawn.parquet found.parquet --columns x,y,z --batch organ --quantile 0.95 -o distances.csv",
+            ),
+        ],
+    ),
+    (
+        "chamfer",
+        &[(
+            "The mean squared distances of two clouds of points to each other",
+            "zipfold chamfer a.npy b.npy --metric sqeuclidean",
+        )],
     ),
     (
         "silhouette",

@@ -112,7 +112,17 @@ fn asked(args: &Join, budget: &Budget) -> Result<TableJoin> {
     asked.within_distance = args.within_distance.or(asked.within_distance);
     asked.metric = pair.metric.clone().or(asked.metric);
     asked.value = args.value.clone().or(pair.pair.clone()).or(asked.value);
-    asked.params.extend(params(pair, budget)?);
+    let (given, several) = params(pair, budget)?;
+    if let Some(axis) = several {
+        let what = format!(
+            "expected one value of '{}' in a join of columns by name, got {}",
+            axis.name,
+            axis.len()
+        );
+        let e = Error::request(what).at_place("--param");
+        return Err(e.remedy("a run for each value"));
+    }
+    asked.params.extend(given);
     asked.columns = pair.columns.clone().or(asked.columns);
     asked.ordered |= pair.ordered;
     asked.header = pair.header.as_deref().map(|h| h == "yes").or(asked.header);

@@ -330,6 +330,16 @@ pub(crate) const WRITTEN: &[Written] = &[
         stream: "csv",
     },
     Written {
+        verb: "hausdorff",
+        suffixes: destination::LISTS,
+        stream: "csv",
+    },
+    Written {
+        verb: "chamfer",
+        suffixes: destination::LISTS,
+        stream: "csv",
+    },
+    Written {
         verb: "silhouette",
         suffixes: destination::LISTS,
         stream: "csv",
@@ -406,7 +416,7 @@ fn formats_text() -> String {
     let nets: Vec<Vec<String>> = NETWORKS.iter().map(|(s, about)| line((s, about))).collect();
     let writes = writes();
     format!(
-        "Tables (dist, knn, top, hist, reduce, join, paircount, crossmatch, silhouette, variogram, ripley, cooccurrence, correlogram, network; also as standard input, -):\n{}\n  .gz or .xz may follow the suffix of text\n\n\
+        "Tables (dist, knn, top, hist, reduce, join, paircount, crossmatch, hausdorff, chamfer, silhouette, variogram, ripley, cooccurrence, correlogram, network; also as standard input, -):\n{}\n  .gz or .xz may follow the suffix of text\n\n\
          Trajectories (rdf):\n{}\n  .gz or .xz may follow the suffix of text\n\n\
          Networks (infer):\n{}\n  .gz or .xz may follow\n\nWritten:\n{}",
         columns(&told),

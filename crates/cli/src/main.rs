@@ -38,6 +38,8 @@ mod report;
 mod result_files;
 mod ripley;
 mod ripley_args;
+mod set_distance;
+mod set_distance_args;
 mod shares;
 mod silhouette;
 mod silhouette_args;
@@ -116,6 +118,8 @@ fn dispatch(verb: &Verb) -> Result<()> {
         Verb::Rdf(a) => rdf::run(a),
         Verb::Paircount(a) => paircount::run(a),
         Verb::Crossmatch(a) => crossmatch::run(a),
+        Verb::Hausdorff(a) => set_distance::hausdorff(a),
+        Verb::Chamfer(a) => set_distance::chamfer(a),
         Verb::Silhouette(a) => silhouette::run(a),
         Verb::Variogram(a) => variogram::run(a),
         Verb::Ripley(a) => ripley::run(a),
@@ -156,6 +160,8 @@ fn explain(what: &Explained, verbose: bool) -> Result<()> {
         Explained::Rdf(a) => rdf::explain(a),
         Explained::Paircount(a) => paircount::explain(a),
         Explained::Crossmatch(a) => crossmatch::explain(a),
+        Explained::Hausdorff(a) => set_distance::explain(a.into()),
+        Explained::Chamfer(a) => set_distance::explain(a.into()),
         Explained::Silhouette(a) => silhouette::explain(a),
         Explained::Variogram(a) => variogram::explain(a),
         Explained::Ripley(a) => ripley::explain(a),

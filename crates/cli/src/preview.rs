@@ -7,7 +7,7 @@ use zipfold::columns::{Column, Columns, Layout, Numbers, Role};
 use zipfold::internals::Job;
 use zipfold::internals::core::figures;
 use zipfold::internals::row_names::RowNames;
-use zipfold::internals::written::write_one;
+use zipfold::internals::written::{headers, write_one};
 use zipfold::io::OutputOptions;
 use zipfold::{Answer, Outcome, Result};
 
@@ -17,8 +17,8 @@ const MOST: usize = 10_000;
 /// Shows the result: within the window of a terminal, or whole where it is short.
 pub(crate) fn preview(answer: &Answer<'_>) -> Result<()> {
     let (job, outcome, names) = (&answer.job, &answer.outcome, &answer.names);
-    for (fold, output) in job.folds.iter().zip(&outcome.outputs) {
-        let Some(answer) = output.columns(fold, job.space.n, job.space.m)? else {
+    for at in 0..job.answers() {
+        let Some(answer) = outcome.columns(job, at)? else {
             continue;
         };
         match terminal::is_read() {
@@ -55,7 +55,7 @@ fn whole(job: &Job, answer: &Columns<'_>, outcome: &Outcome, names: &RowNames) -
 
 /// Prints all values, those of a row in a line.
 fn print_lines(answer: &Columns<'_>, values: &Column<'_>) -> Result<()> {
-    let width = answer.shape.get(1).map_or(1, |width| (*width).max(1));
+    let width = answer.shape[1..].iter().product::<usize>().max(1);
     let values = answer.all(values);
     (0..answer.lines()).step_by(width).try_for_each(|start| {
         let line = (start..start + width).map(|at| text(&values, at));
@@ -89,7 +89,7 @@ fn shown(answer: &Columns<'_>, names: &RowNames) -> Result<()> {
     ) {
         (Layout::Matrix, Some(values), _) => matrix(answer, values, names),
         (Layout::Array(lines), Some(values), _) => list(answer, values, lines, names),
-        (_, _, [edges]) if answer.groups.is_none() => bars(answer, edges),
+        (_, _, [edges]) if answer.groups.is_none() && answer.param.is_none() => bars(answer, edges),
         _ => table(answer, names),
     }
 }
@@ -120,10 +120,8 @@ fn list(
     lines: Option<Side>,
     names: &RowNames,
 ) -> Result<()> {
-    let (rows, width) = (
-        answer.shape[0],
-        answer.shape.get(1).map_or(1, |width| *width),
-    );
+    let (rows, width) = (answer.shape[0], answer.shape[1..].iter().product::<usize>());
+    let apart = (answer.groups.is_some() || answer.param.is_some()).then(|| headers(answer));
     let values = answer.all(values);
     if rows == 1 {
         let all: Vec<String> = (0..width)
@@ -132,8 +130,9 @@ fn list(
         return print_line(&all.join("  "));
     }
     let named = lines.filter(|side| names.side(*side as usize).is_some());
-    let value = |c: usize| match width {
-        1 => "value".to_string(),
+    let value = |c: usize| match (&apart, width) {
+        (Some(names), _) => names[c].clone(),
+        (None, 1) => "value".to_string(),
         _ => format!("value {c}"),
     };
     let head = std::iter::once("row".to_string()).chain((0..width).map(value));
@@ -183,7 +182,7 @@ fn table(answer: &Columns<'_>, names: &RowNames) -> Result<()> {
         (Role::Row(side), rows) => rows
             .row(r)
             .map_or_else(|| "-".into(), |row| who(names, *side, row)),
-        (Role::Rank, ranks) => text(ranks, r),
+        (Role::Rank | Role::Parameter, numbers) => text(numbers, r),
         (Role::Group(_), groups) => match (&answer.groups, groups.row(r)) {
             (Some(names), Some(group)) => names[group].clone(),
             _ => text(groups, r),
@@ -219,6 +218,8 @@ fn heading(column: &Column<'_>) -> String {
         Role::From(axis) => numbered("from", axis),
         Role::To(axis) => numbered("to", axis),
         Role::Count => "pairs".into(),
-        Role::Row(_) | Role::Group(_) | Role::Rank | Role::Value => column.header.to_string(),
+        Role::Row(_) | Role::Group(_) | Role::Rank | Role::Parameter | Role::Value => {
+            column.header.to_string()
+        }
     }
 }

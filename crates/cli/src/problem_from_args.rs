@@ -1,12 +1,13 @@
 //! From arguments to a problem.
 
-use crate::args::{Dist, Hist, Join, Knn, PairArgs, Reduce, RunArgs, Top};
+use crate::args::{Dist, Hist, Join, Knn, PairArgs, Reduce, RunArgs, ThenArgs, Top};
 use std::collections::BTreeMap;
 use zipfold::Overrides;
 use zipfold::Problem;
 use zipfold::internals::core::budget::parse_bytes;
 use zipfold::internals::core::conditions::{self, Condition};
 use zipfold::internals::core::fold::{BinStatistic, BinValueSpec};
+use zipfold::internals::core::param_axis::ParamAxis;
 use zipfold::io::{ReadOptions, read_table};
 use zipfold::problem::Param;
 use zipfold::problem::ReduceAxis;
@@ -67,17 +68,36 @@ fn literal(value: &str) -> std::result::Result<Param, String> {
     Err(format!("'{value}' is no number"))
 }
 
-/// Values of formulas and options of metrics.
-pub(crate) fn params(args: &PairArgs, budget: &Budget) -> Result<BTreeMap<String, Param>> {
-    let unit = args
-        .unit
-        .iter()
-        .map(|unit| Ok(("unit".to_string(), Param::Word(unit.clone()))));
-    args.params
-        .iter()
-        .map(|t| param(t, budget))
-        .chain(unit)
-        .collect()
+fn two_axes(first: &ParamAxis, second: &ParamAxis) -> Error {
+    let what = format!(
+        "expected one parameter with several values, got '{}' and '{}'",
+        first.name, second.name
+    );
+    let e = Error::request(what).at_place("--param");
+    e.remedy("a run for each value of one of them")
+}
+
+/// Values of formulas and options of metrics, and the parameter that has several values.
+pub(crate) fn params(
+    args: &PairArgs,
+    budget: &Budget,
+) -> Result<(BTreeMap<String, Param>, Option<ParamAxis>)> {
+    let (mut params, mut several): (BTreeMap<_, _>, Option<ParamAxis>) = Default::default();
+    for text in &args.params {
+        let axis = text.split_once('=');
+        let axis = axis.map(|(name, values)| ParamAxis::read(name, values));
+        match (axis.transpose()?.flatten(), &several) {
+            (Some(axis), None) => several = Some(axis),
+            (Some(axis), Some(first)) => return Err(two_axes(first, &axis)),
+            (None, _) => {
+                let (name, value) = param(text, budget)?;
+                params.insert(name, value);
+            }
+        }
+    }
+    let unit = args.unit.clone().map(Param::Word);
+    params.extend(unit.map(|unit| ("unit".to_string(), unit)));
+    Ok((params, several))
 }
 
 fn problem(
@@ -98,19 +118,24 @@ fn problem(
         .as_deref()
         .map(zipfold::internals::core::PeriodicBox::parse)
         .transpose()?;
+    let (params, several) = params(args, budget)?;
     Ok(Problem {
+        param: several,
         y: args.y.as_deref().map(input),
-        domain: if args.ordered {
-            Some(Domain::Ordered)
-        } else {
-            domain
+        domain: match (args.ordered, args.both_rows) {
+            (true, _) => Some(Domain::Ordered),
+            (false, true) => Some(Domain::Diagonal),
+            (false, false) => domain,
         },
         cutoff: args.cutoff,
         periodic_box: periodic_box.map(Vec::from),
         by: args.by.clone(),
         batch: args.batch.clone(),
         within: args.within.clone(),
-        pairs: args.pairs.as_deref().map(Input::named),
+        pairs: args.pairs.as_deref().map(|name| Input {
+            columns: args.pairs_columns.clone(),
+            ..Input::named(name)
+        }),
         precision: match args.precision.as_deref() {
             Some("f32") => Some(Precision::F32),
             Some(_) => Some(Precision::F64),
@@ -126,7 +151,7 @@ fn problem(
             PairSpec {
                 metric: args.metric.clone(),
                 formula: args.pair.clone(),
-                params: params(args, budget)?,
+                params,
             },
             vec![fold],
         )
@@ -150,15 +175,19 @@ pub(crate) fn knn(args: &Knn, budget: &Budget) -> Result<Problem> {
             .at_place("-k")
             .limit("1 or more"));
     }
-    problem(
-        &args.pair,
-        None,
-        FoldSpec::Nearest {
-            k: args.k,
-            largest: args.largest.then_some(true),
-        },
-        budget,
-    )
+    let fold = FoldSpec::Nearest {
+        k: args.k,
+        largest: args.largest.then_some(true),
+    };
+    then(problem(&args.pair, None, fold, budget)?, &args.then)
+}
+
+/// The problem with the second stage of the arguments.
+fn then(problem: Problem, args: &ThenArgs) -> Result<Problem> {
+    Ok(Problem {
+        then: args.then.clone(),
+        ..problem
+    })
 }
 
 /// `top`.
@@ -278,12 +307,8 @@ pub(crate) fn reduce(args: &Reduce, budget: &Budget) -> Result<Problem> {
         (false, ReduceAxis::All) if args.pair.y.is_none() => Some(Domain::Square),
         _ => None,
     };
-    problem(
-        &args.pair,
-        domain,
-        FoldSpec::Reduce { op, axis, weights },
-        budget,
-    )
+    let fold = FoldSpec::Reduce { op, axis, weights };
+    then(problem(&args.pair, domain, fold, budget)?, &args.then)
 }
 
 /// `reduce --op median` and `reduce --op quantile`.
@@ -313,12 +338,8 @@ fn quantiles(args: &Reduce, budget: &Budget) -> Result<Problem> {
         }
     };
     let domain = args.no_diagonal.then_some(Domain::Ordered);
-    problem(
-        &args.pair,
-        domain,
-        FoldSpec::Quantile(QuantileSpec { q }),
-        budget,
-    )
+    let fold = FoldSpec::Quantile(QuantileSpec { q });
+    then(problem(&args.pair, domain, fold, budget)?, &args.then)
 }
 
 /// `join`.

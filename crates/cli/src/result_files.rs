@@ -31,7 +31,7 @@ pub(crate) fn refuse_early(path: &str, problem: &Problem, args: &RunArgs) -> Res
         return refuse_binary(verb);
     }
     let suffixes = match (problem.folds.first(), verb) {
-        (Some(fold), "dist" | "reduce") => destination::suffixes(problem, fold),
+        (Some(fold), "dist" | "reduce" | "knn") => destination::suffixes(problem, fold),
         _ => lists::suffixes(verb),
     };
     refuse_name(path, suffixes)?;

@@ -31,6 +31,35 @@ fn read(folder: &Folder, name: &str) -> Vec<Vec<String>> {
 }
 
 #[test]
+fn both_rows_of_a_pair_have_it_and_columns_are_chosen() {
+    let folder = Folder::new("listed-both");
+    inputs(&folder, 40, 300);
+    let lines = read(&folder, "p.csv");
+    let (mut marked, mut twice) = ("why,b,a\n".to_string(), "i,j\n".to_string());
+    for pair in &lines {
+        let [i, j] = [&pair[0], &pair[1]];
+        marked += &format!("7,{j},{i}\n");
+        twice += &format!("{i},{j}\n");
+        if i != j {
+            twice += &format!("{j},{i}\n");
+        }
+    }
+    fs::write(folder.path("marked.csv"), marked).unwrap();
+    fs::write(folder.path("twice.csv"), twice).unwrap();
+    let asked = "reduce a.csv --columns x,y,z --op count --pair '1 > 0'";
+    folder.finish(&format!(
+        "{asked} --pairs marked.csv --pairs-columns a,b --both-rows -o both.csv"
+    ));
+    folder.finish(&format!("{asked} --pairs twice.csv -o plain.csv"));
+    assert_eq!(read(&folder, "both.csv"), read(&folder, "plain.csv"));
+    folder.finish(&format!(
+        "{asked} --pairs marked.csv --pairs-columns a,b -o one.csv"
+    ));
+    folder.finish(&format!("{asked} --pairs p.csv -o given.csv"));
+    assert_eq!(read(&folder, "one.csv"), read(&folder, "given.csv"));
+}
+
+#[test]
 fn values_of_a_list_lie_in_its_order() {
     let folder = Folder::new("listed-values");
     inputs(&folder, 50, 400);
@@ -254,7 +283,7 @@ fn other_lists_are_refused_by_their_line() {
         ),
         (
             "knn a.csv --columns x,y,z --pairs p.csv --ordered -k 1 -o o.npz",
-            "domain = \"diagonal\" in a problem file",
+            "domain = \"diagonal\" (--both-rows, with --pairs)",
         ),
         (
             "hist a.csv --columns x,y,z --batch time -o o.csv",

@@ -1,6 +1,9 @@
 //! Every command of README.md runs as it stands there, writes what it names, and what it writes has
 //! the numbers of an independent computation.
 
+mod readme_stages;
+
+use readme_stages::{densities, gaps, loneliest, silhouettes};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -69,6 +72,8 @@ fn every_verb_is_shown() {
         "rdf",
         "paircount",
         "crossmatch",
+        "hausdorff",
+        "chamfer",
         "silhouette",
         "variogram",
         "ripley",
@@ -306,6 +311,16 @@ fn numbers(folder: &Path, command: &str, out: &str) {
         "ripley.csv" => ripley(&data("airports.csv"), &rows(&file("ripley.csv"))),
         "occurrence.csv" => occurrence(&data("flights.csv"), &rows(&file("occurrence.csv"))),
         "departures.csv" => departures(&data("flights.csv"), &rows(&file("departures.csv"))),
+        "gaps.csv" | "mean-gaps.csv" => gaps(
+            &data("flights.csv"),
+            &data("weather.csv"),
+            (what == "gaps.csv", &cells(&file(&what))),
+        ),
+        "densities.csv" => densities(&data("wine.csv"), &rows(&file("densities.csv"))),
+        "loneliest.csv" => loneliest(
+            &cut(&data("galaxies.csv"), 3),
+            &rows(&file("loneliest.csv")),
+        ),
         "silhouettes.csv" => silhouettes(&data("wine.csv"), &rows(&file("silhouettes.csv"))),
         "altitudes.csv" => altitudes(&data("airports.csv"), &rows(&file("altitudes.csv"))),
         "by-hours.csv" => by_hours(&data("weather.csv"), &rows(&file("by-hours.csv"))),
@@ -510,24 +525,6 @@ fn departures(flights: &[Vec<f64>], got: &[Vec<f64>]) {
             count / spikes / (row[3] - row[2]),
             "a rate of departures",
         );
-    }
-}
-
-/// Silhouettes of wines by a double loop.
-fn silhouettes(wines: &[Vec<f64>], got: &[Vec<f64>]) {
-    let points: Vec<Vec<f64>> = wines.iter().map(|w| vec![w[0], w[6], w[10]]).collect();
-    assert_eq!(got.len(), wines.len());
-    for (i, got) in got.iter().enumerate() {
-        let mean = |class: f64| {
-            let others = (0..wines.len()).filter(|j| *j != i && wines[*j][13] == class);
-            let all: Vec<f64> = others.map(|j| euclidean(&points[i], &points[j])).collect();
-            all.iter().sum::<f64>() / all.len() as f64
-        };
-        let class = wines[i][13];
-        let others = [0.0, 1.0, 2.0].into_iter().filter(|other| *other != class);
-        let (a, b) = (mean(class), others.map(mean).fold(f64::MAX, f64::min));
-        assert_eq!(got[0], class);
-        near(got[1], (b - a) / a.max(b), "the silhouette of a wine");
     }
 }
 

@@ -26,15 +26,18 @@ use crate::opt::Opt;
 use crate::pair::lower::Lowered;
 use crate::pair::named::{self, Params, Stop};
 use crate::pair::parse::PreparedMetrics;
+use crate::param_axis::ParamAxis;
 use crate::parts::KeyParts;
 use crate::problem::{FoldSpec, NanPolicy, Problem, SCHEMA};
 use crate::space::{Domain, PeriodicBox, Space, Window, half};
 use crate::table::{Precision, Table};
+use crate::then::SecondStage;
 use std::sync::Arc;
 
 mod keys;
 mod listed;
 pub(crate) mod pair;
+mod param;
 mod parts;
 pub(crate) mod weights;
 
@@ -48,8 +51,12 @@ pub struct Job {
     pub low: Arc<Lowered>,
     /// The domain.
     pub space: Space,
-    /// The folds.
+    /// The folds: of each value of a parameter one after another.
     pub folds: Vec<Fold>,
+    /// The parameter with several values, whose folds these are. Answers have an axis for it.
+    pub param: Option<Arc<ParamAxis>>,
+    /// What becomes of the results of rows, in the answer.
+    pub then: Option<SecondStage>,
     /// The root that a cut-off compares with its square: the squared length of the difference.
     pub cutoff_root: Option<usize>,
     /// What happens to NaN.
@@ -133,10 +140,13 @@ pub fn describe_until(problem: &Problem, data: Data, stop: Stop<'_>) -> Result<J
     // Before anything is computed: a NaN in the tables may make every later step meaningless.
     check_tables(problem, &data)?;
     check_hashes(problem, &data)?;
+    // Metrics complete their options, but for the one that has several values.
+    let first = problem.param.as_ref().map(|_| problem.with_value(0));
+    let first = first.as_ref().unwrap_or(problem);
     // Copies, because preparations replace tables and complete options. Tables share their
     // elements.
-    let (mut data, mut params) = (data, problem.pair.params.clone());
-    let prepared = prepare(problem, &mut data, &mut params, stop)?;
+    let (mut data, mut params) = (data, first.pair.params.clone());
+    let prepared = prepare(first, &mut data, &mut params, stop)?;
     let periodic_box = problem
         .periodic_box
         .clone()
@@ -164,6 +174,7 @@ pub fn describe_until(problem: &Problem, data: Data, stop: Stop<'_>) -> Result<J
     let asked = Asking {
         problem,
         data: &data,
+        cost: what.first.as_ref().unwrap_or(&low).as_ref(),
         symmetric,
         weighed: what.weighed_symmetric,
     };
@@ -174,13 +185,17 @@ pub fn describe_until(problem: &Problem, data: Data, stop: Stop<'_>) -> Result<J
         folds,
     } = match lists(problem, &data)? {
         true => asked.listed(folds)?,
-        false => asked.in_domain(folds, &low, precision)?,
+        false => asked.in_domain(folds, precision)?,
     };
+    let then = problem.then.as_deref();
+    let then = then.map(|text| SecondStage::asked(text, &folds, problem.nan));
     let (nan, holes) = (problem.nan, holes.any());
     Ok(Job {
         low,
         space,
         folds,
+        param: problem.param.clone().map(Arc::new),
+        then: then.transpose()?,
         cutoff_root,
         nan,
         periodic_box,
@@ -213,6 +228,9 @@ fn lists(problem: &Problem, data: &Data) -> Result<bool> {
 struct Asking<'a> {
     problem: &'a Problem,
     data: &'a Data,
+    /// The formula whose cost decides whether half of the pairs are visited: of several values of a
+    /// parameter that of the first, so that a value has the bits of a question of its own.
+    cost: &'a Lowered,
     symmetric: bool,
     /// Whether the value would be symmetric if no weight were missing, for a message.
     weighed: bool,
@@ -220,7 +238,7 @@ struct Asking<'a> {
 
 impl Asking<'_> {
     /// The pairs of a domain.
-    fn in_domain(&self, folds: Vec<Fold>, low: &Lowered, precision: Precision) -> Result<ByGroups> {
+    fn in_domain(&self, folds: Vec<Fold>, precision: Precision) -> Result<ByGroups> {
         let (problem, data) = (self.problem, self.data);
         let folds = match problem.batch {
             Some(_) => folds.into_iter().map(batched).collect(),
@@ -231,7 +249,7 @@ impl Asking<'_> {
         let rows = folds.iter().any(|fold| fold.traits().whole_rows);
         // The domain allows half of the pairs; whether that is faster is decided by the problem
         // alone.
-        let space = if half::pays(low, precision, &folds) && !rows {
+        let space = if half::pays(self.cost, precision, &folds) && !rows {
             space
         } else {
             whole(space, problem, &folds)
@@ -368,8 +386,10 @@ fn earlier(space: Space, problem: &Problem) -> Result<Space> {
 fn weighed(problem: &Problem, folds: &[Fold], data: &Data) -> Result<Vec<Fold>> {
     let half = matches!(problem.domain, Some(Domain::Triangle | Domain::Diagonal));
     let rows = [data.x.rows(), data.other().rows()];
+    // Each value of a parameter has as many folds as the problem.
+    let asked = problem.folds.len();
     let weigh = |(at, fold): (usize, &Fold)| {
-        let weights = data.weights.get(at).and_then(Option::as_ref);
+        let weights = data.weights.get(at % asked).and_then(Option::as_ref);
         let fold = match half {
             true => fold.clone().of_half(weights.is_some())?,
             false => fold.clone(),

@@ -16,6 +16,7 @@
 #![forbid(unsafe_code)]
 
 pub mod advice;
+pub mod answers;
 pub mod budget;
 pub mod buffer;
 pub mod columns;
@@ -37,6 +38,7 @@ pub mod open_axes;
 pub mod opt;
 pub mod oracle;
 pub mod pair;
+pub mod param_axis;
 pub mod parts;
 pub mod problem;
 pub mod random;
@@ -47,6 +49,7 @@ pub mod space;
 pub mod suggest;
 pub mod table;
 mod text_or;
+pub mod then;
 
 pub use budget::{Budget, Reservation, Reserved};
 pub use buffer::Buffer;

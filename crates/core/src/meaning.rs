@@ -10,17 +10,19 @@
 //! afresh.
 
 use crate::data::Data;
-use crate::describe::pair::{check_box, check_components, cutoff_root, pair_formula};
+use crate::describe::pair::{check_box, check_components, cutoff_root, pair_value};
 use crate::describe::weights::Holes;
 use crate::error::Result;
 use crate::fold::Fold;
-use crate::fold::roots::Roots;
+use crate::fold::roots::{Roots, add_root};
 use crate::pair::images::by_images;
 use crate::pair::lower::Lowered;
 use crate::pair::named::{self, Params};
 use crate::pair::parse::{Param, PreparedMetrics, Scope};
 use crate::pair::symmetry::are_symmetric;
 use crate::pair::texts::Texts;
+use crate::pair::tree::Formula;
+use crate::param_axis::ParamAxis;
 use crate::problem::{FoldSpec, PairSpec, Problem};
 use std::sync::{Arc, Mutex, TryLockError};
 
@@ -45,7 +47,9 @@ static LATEST: Mutex<Vec<(Question, Arc<Meaning>)>> = Mutex::new(vec![]);
 pub(crate) struct Meaning {
     /// The lowered formula, with a root for everything that the folds take.
     pub low: Arc<Lowered>,
-    /// The folds, without their weights.
+    /// The lowered formula of the first value of a parameter alone, where it has several.
+    pub first: Option<Arc<Lowered>>,
+    /// The folds, without their weights: of each value of a parameter one after another.
     pub folds: Vec<Fold>,
     /// The root that a cut-off compares.
     pub cutoff_root: Option<usize>,
@@ -83,6 +87,7 @@ struct Question {
     params: Params,
     /// With their formulas, since these become roots.
     folds: Vec<FoldSpec>,
+    param: Option<ParamAxis>,
     cutoff: Option<f64>,
     /// Dimensions of the periodic box.
     box_dims: Option<usize>,
@@ -110,6 +115,7 @@ impl Question {
             pair: problem.pair.clone(),
             params: params.clone(),
             folds: problem.folds.clone(),
+            param: problem.param.clone(),
             cutoff: problem.cutoff,
             box_dims,
             cols: data.cols(),
@@ -140,6 +146,7 @@ impl Question {
             && self.cutoff == problem.cutoff
             && self.pair == problem.pair
             && self.folds == problem.folds
+            && same_values(self.param.as_ref(), problem.param.as_ref())
             && same(&self.params, params)
             && self.names[0].as_deref() == a
             && self.names[1].as_deref() == b
@@ -166,6 +173,16 @@ fn same(a: &Params, b: &Params) -> bool {
         && a.iter()
             .zip(b)
             .all(|((k, a), (l, b))| k == l && param(a, b))
+}
+
+/// Returns whether two axes have the same name and the same values to the bit.
+fn same_values(a: Option<&ParamAxis>, b: Option<&ParamAxis>) -> bool {
+    let bits = |axis: &ParamAxis| -> Vec<u64> { axis.values.iter().map(|v| v.to_bits()).collect() };
+    match (a, b) {
+        (None, None) => true,
+        (Some(a), Some(b)) => a.name == b.name && bits(a) == bits(b),
+        _ => false,
+    }
 }
 
 /// Returns the meaning of a problem over rows like those of its data.
@@ -205,36 +222,13 @@ pub(crate) fn meaning(asked: &Asked<'_>) -> Result<Arc<Meaning>> {
 fn fresh(asked: &Asked<'_>) -> Result<Meaning> {
     let Asked {
         problem,
-        params,
         box_dims,
         data,
         holes,
         ..
     } = *asked;
-    let prepared = asked.prepared.clone();
-    let (dim, cols) = (Some(data.widest()), Some(data.cols()));
-    let scope = Scope {
-        params: params.clone(),
-        columns: data.names(),
-        dim,
-        cols,
-        prepared,
-    };
-    let (mut formula, root) = pair_formula(problem, &scope, data)?;
-    formula.roots = vec![root];
-    // Only a named metric says that large values are near; of a formula nobody knows.
-    let similarity = problem
-        .pair
-        .metric
-        .as_deref()
-        .and_then(named::find)
-        .is_some_and(|m| m.similarity);
-    let mut roots = Roots::new(&mut formula, &scope, data.x.cols(), similarity);
-    let folds = problem
-        .folds
-        .iter()
-        .map(|spec| spec.resolve(&mut roots))
-        .collect::<Result<Vec<_>>>()?;
+    let mut formula = Formula::new();
+    let folds = folds(&mut formula, asked)?;
     let cutoff_root = problem
         .cutoff
         .map(|cutoff| cutoff_root(&mut formula, cutoff))
@@ -259,11 +253,71 @@ fn fresh(asked: &Asked<'_>) -> Result<Meaning> {
     let weighed_symmetric = symmetric || are_symmetric(&formula, weighed);
     Ok(Meaning {
         low,
+        first: first_value(asked)?,
         folds,
         cutoff_root,
         symmetric,
         weighed_symmetric,
     })
+}
+
+/// Adds the roots of the folds to `formula`, and returns the folds: those of the first value of a
+/// parameter, then those of the second.
+///
+/// The roots share the nodes that depend on no value, so these are computed once for a pair.
+fn folds(formula: &mut Formula, asked: &Asked<'_>) -> Result<Vec<Fold>> {
+    let (problem, data) = (asked.problem, asked.data);
+    problem.check_param(data.names())?;
+    let mut folds = vec![];
+    for at in 0..problem.questions() {
+        folds.extend(folds_of_value(formula, asked, at)?);
+    }
+    Ok(folds)
+}
+
+/// Returns the lowered formula of the first value of a parameter, as a question of its own has it;
+/// none without such a parameter.
+fn first_value(asked: &Asked<'_>) -> Result<Option<Arc<Lowered>>> {
+    let problem = asked.problem;
+    let Some(axis) = &problem.param else {
+        return Ok(None);
+    };
+    let mut params = asked.params.clone();
+    params.insert(axis.name.clone(), Param::Number(axis.values[0]));
+    let alone = Asked {
+        problem: &problem.with_value(0),
+        params: &params,
+        prepared: asked.prepared.clone(),
+        ..*asked
+    };
+    Ok(Some(fresh(&alone)?.low))
+}
+
+/// Adds the roots of value `at` of a parameter, and returns its folds.
+fn folds_of_value(formula: &mut Formula, asked: &Asked<'_>, at: usize) -> Result<Vec<Fold>> {
+    let (data, problem) = (asked.data, asked.problem);
+    let alone = problem.param.as_ref().map(|_| problem.with_value(at));
+    let alone = alone.as_ref().unwrap_or(problem);
+    let mut params = asked.params.clone();
+    if let Some(axis) = &problem.param {
+        params.insert(axis.name.clone(), Param::Number(axis.values[at]));
+    }
+    let mut scope = Scope {
+        params,
+        columns: data.names(),
+        dim: Some(data.widest()),
+        cols: Some(data.cols()),
+        value: 0,
+        prepared: asked.prepared.clone(),
+    };
+    let value = pair_value(formula, alone, &scope, data)?;
+    scope.value = add_root(formula, value);
+    // Only a named metric says that large values are near; of a formula nobody knows.
+    let metric = problem.pair.metric.as_deref().and_then(named::find);
+    let similarity = metric.is_some_and(|m| m.similarity);
+    let mut roots = Roots::new(formula, &scope, data.x.cols(), similarity);
+    let folds = problem.folds.iter().map(|spec| spec.resolve(&mut roots));
+    folds.collect()
 }
 
 /// Returns the numbers and letters of a question, and of what its folds are resolved to. The sum

@@ -35,8 +35,8 @@ pub struct OpenAxes {
 struct OpenAxis {
     fold: usize,
     axis: usize,
-    /// Its value among the roots.
-    root: usize,
+    /// Its value among the roots, for each value of a parameter.
+    roots: Vec<usize>,
 }
 
 /// Returns whether an axis has neither edges nor a range.
@@ -88,11 +88,11 @@ impl OpenAxes {
         )?;
         let (mut roots, mut axes): (Vec<usize>, Vec<OpenAxis>) = (vec![], vec![]);
         for (fold, axis) in open {
-            let Some(histogram) = histogram(&job.folds[fold]) else {
-                continue;
-            };
-            let root = place(&mut roots, histogram.axes[axis].root);
-            axes.push(OpenAxis { fold, axis, root });
+            let folds = job.folds.iter().skip(fold).step_by(job.answers());
+            let of_axis = folds.filter_map(histogram).map(|h| h.axes[axis].root);
+            let of_axis: Vec<usize> = of_axis.map(|root| place(&mut roots, root)).collect();
+            let roots = of_axis;
+            axes.push(OpenAxis { fold, axis, roots });
         }
         // With `skip`, a pair with any NaN is left out of every fold, so roots that need no range
         // matter, too.
@@ -154,6 +154,8 @@ impl OpenAxes {
         };
         Job {
             folds: vec![fold],
+            param: None,
+            then: None,
             nan,
             ..self.job.clone()
         }
@@ -213,7 +215,11 @@ impl OpenAxes {
                 continue;
             };
             let squared = histogram.axes[open.axis].squared;
-            let ends = ends[open.root].map(|v| if squared { v.sqrt() } else { v });
+            // One range for all values of a parameter.
+            let all = open.roots.iter().map(|root| ends[*root]);
+            let ends = all.reduce(|a, b| [a[0].min(b[0]), a[1].max(b[1])]);
+            let ends = ends.unwrap_or([f64::NAN; 2]);
+            let ends = ends.map(|v| if squared { v.sqrt() } else { v });
             axes[open.axis].range = Some(range(ends, *closed)?);
         }
         Ok(problem)

@@ -55,6 +55,7 @@ opts! {
     Data = "data2", "A second catalogue.";
     Debye = "debye", "The wave numbers of a structure factor.";
     Density = "density", "The density of atoms.";
+    Direction = "direction", "Whose rows have their distances to the rows of the other side.";
     Device = "device", "Where the run computes.";
     Batch = "batch", "The column of batches, each of which is asked alone.";
     Devices = "zipfold::devices::list", "No option: the list of the devices there are, which every interface has.";
@@ -130,12 +131,14 @@ opts! {
     Normalise = "normalise", "What the values of a correlogram are.";
     Null = "null", "What a simulation has at random.";
     On = "on", "The columns whose values are equal.";
+    Quantile = "quantile", "Which of the distances of rows is the answer.";
     Radius = "radius", "The largest separation of a match.";
     Seed = "seed", "The seed of simulations.";
     Simulations = "simulations", "The number of simulations.";
     Single = "single", "All spikes are of one unit.";
     Ties = "ties", "What happens to rows as near as the last.";
     Time = "time", "The column of times.";
+    Then = "then", "What becomes of the results of rows.";
     Tolerance = "tolerance", "The largest angle between a pair and a direction.";
     Units = "units", "The column of the units of spikes.";
     Value = "value", "The column of values.";

@@ -17,6 +17,7 @@ use crate::fold::{BinValueSpec, Closed, JoinKind, QuantileSpec, ReduceOp, TopSpe
 use crate::pair::lex::named_columns;
 use crate::pair::named;
 use crate::pair::parse::Param;
+use crate::param_axis::ParamAxis;
 use crate::space::Domain;
 use crate::table::Precision;
 use crate::text_or::FromText;
@@ -86,6 +87,14 @@ pub struct Problem {
     pub pairs: Option<Input>,
     /// What is kept.
     pub folds: Vec<FoldSpec>,
+    /// A parameter of the formulas with several values: one question about each of them, in
+    /// one sweep, and the answers have one more axis.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub param: Option<ParamAxis>,
+    /// What becomes of the results of rows: their `sum`, `mean`, `min`, `max`, `median` or
+    /// `quantile:Q`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub then: Option<String>,
     /// f32 or f64; by default that of the inputs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub precision: Option<Precision>,
@@ -149,9 +158,29 @@ impl Problem {
             within: None,
             pairs: None,
             folds,
+            param: None,
+            then: None,
             precision: None,
             nan: NanPolicy::default(),
         }
+    }
+    /// How many questions the values of a parameter make of it: 1 without such a parameter.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn questions(&self) -> usize {
+        self.param.as_ref().map_or(1, ParamAxis::len)
+    }
+    /// Returns the question about value `at` of its parameter alone.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_value(&self, at: usize) -> Problem {
+        let mut alone = self.clone();
+        if let Some(axis) = alone.param.take()
+            && let Some(value) = axis.values.get(at)
+        {
+            alone.pair.params.insert(axis.name, Param::Number(*value));
+        }
+        alone
     }
     /// Its formulas: that of the pair, and those of the folds.
     #[doc(hidden)]

@@ -33,14 +33,7 @@ const TOLD: f64 = 0.01;
 fn short(job: &Job, plan: &Plan) -> String {
     let mut lines = vec![
         format!("pairs      {}", pairs(job, plan)),
-        format!(
-            "keeps      {}",
-            job.folds
-                .iter()
-                .map(Fold::describe)
-                .collect::<Vec<_>>()
-                .join("; ")
-        ),
+        format!("keeps      {}", kept(job)),
     ];
     if let (Some(parts), Some(_)) = (&job.parts, &plan.part) {
         let count = figures::grouped(parts.list.len() as u64);
@@ -76,6 +69,20 @@ fn short(job: &Job, plan: &Plan) -> String {
         lines[total] += &format!(", {}", plan.bound);
     }
     lines.join("\n")
+}
+
+/// Says what is kept of the values, for which values of a parameter, and what becomes of it.
+fn kept(job: &Job) -> String {
+    let folds = job.folds[..job.answers()].iter().map(Fold::describe);
+    let mut words = folds.collect::<Vec<_>>().join("; ");
+    if let Some(axis) = &job.param {
+        let count = axis.len();
+        words += &format!(", for each of {count} values of {}", axis.name);
+    }
+    if let Some(stage) = job.second_stage() {
+        words += &format!(", {stage}");
+    }
+    words
 }
 
 /// Says where matches are while the run goes on.

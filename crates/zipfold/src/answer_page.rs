@@ -26,7 +26,7 @@ impl Page {
         answer: &Answer<'_>,
     ) -> Result<Page> {
         let mut numbers = Map::new();
-        for at in 0..answer.job.folds.len() {
+        for at in 0..answer.job.answers() {
             // Dense results are in arrays, and have no columns.
             if let Some(columns) = answer.columns(at)? {
                 numbers.insert(format!("answer {at}"), lines(&columns));
@@ -39,7 +39,7 @@ impl Page {
         }
         // A matrix that went into its file is not held, and not drawn.
         let pictures: Vec<String> = answer.svg().ok().into_iter().collect();
-        let folds = answer.job.folds.len();
+        let folds = answer.job.answers();
         if folds > 1 && !pictures.is_empty() {
             let which = format!("of answer 0 alone, the first of {folds}");
             numbers.insert("picture".into(), which.into());

@@ -25,12 +25,16 @@ pub const VALUES: &[&str] = &["csv", "tsv", "npy", "npz", "parquet"];
 
 /// Returns the suffixes of files that hold the result of `fold` of `problem`.
 pub fn suffixes(problem: &Problem, fold: &FoldSpec) -> &'static [&'static str] {
+    // A line for each batch, or for each value of a parameter.
+    let lines = problem.batch.is_some() || problem.param.is_some();
     match fold {
         FoldSpec::Matrix {} | FoldSpec::Condensed {} if is_in_parts(problem) => VALUES,
-        // A line for each batch.
-        FoldSpec::Reduce { axis, .. } if *axis == ReduceAxis::All && problem.batch.is_some() => {
+        FoldSpec::Reduce { .. } | FoldSpec::Quantile(_) | FoldSpec::Nearest { .. }
+            if problem.then.is_some() =>
+        {
             VALUES
         }
+        FoldSpec::Reduce { axis, .. } if *axis == ReduceAxis::All && lines => VALUES,
         FoldSpec::Matrix {}
         | FoldSpec::Condensed {}
         | FoldSpec::Reduce { .. }

@@ -122,7 +122,9 @@ impl Rdf {
             "distances",
             prepared.unit.symbol(),
         );
-        let plans = prepared.explain(&first, self.debye.map(|[k, ..]| k), options)?;
+        let k = self.debye.map(|_| debye::wave_numbers(self)).transpose()?;
+        let k = k.as_ref().and_then(|k| k.chunks(debye::AT_ONCE).next());
+        let plans = prepared.explain(&first, k, options)?;
         for (question, plan) in prepared.questions.iter().zip(plans) {
             let [from, to] = [question.from, question.to].map(|at| &prepared.sets[at]);
             text += &format!(

@@ -101,6 +101,11 @@ pub mod one_table {
     pub use crate::one_table::*;
 }
 
+/// Distances of sets of rows.
+pub mod set_distance {
+    pub use crate::set_distance::*;
+}
+
 /// Silhouettes of labelled rows.
 pub mod silhouette {
     pub use crate::silhouette::*;

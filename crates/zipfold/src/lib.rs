@@ -58,6 +58,7 @@ mod row_names;
 mod run;
 mod runs;
 mod saved;
+mod set_distance;
 mod sharding;
 mod shared_slices;
 #[cfg(feature = "plot")]

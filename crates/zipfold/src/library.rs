@@ -7,6 +7,7 @@ use zipfold_core::data::Data;
 use zipfold_core::fold::rows::ReduceAxis;
 use zipfold_core::fold::{Fold, ReduceOp, State};
 use zipfold_core::pair::parse::Param;
+use zipfold_core::param_axis::ParamAxis;
 use zipfold_core::problem::{AxisSpec, FoldSpec, Input, PairSpec, Problem};
 use zipfold_core::{Domain, Error, Job, Result, Table};
 
@@ -164,6 +165,48 @@ impl Pairs {
         self.data.pairs = Some(table.clone());
         self
     }
+    /// Asks the question for each of some values of a parameter, in one sweep; answers have one more
+    /// axis.
+    ///
+    /// ```
+    /// use zipfold::problem::{FoldSpec, ReduceAxis, ReduceOp};
+    /// let x = zipfold::Table::f64(3, 1, vec![0.0, 1.0, 3.0])?;
+    /// let sum = FoldSpec::Reduce { op: ReduceOp::Sum, axis: ReduceAxis::Row, weights: None };
+    /// let question = zipfold::pairs(&x).formula("h * norm(x - y)").param_axis("h", &[1.0, 10.0]).fold(sum);
+    /// let options = zipfold::Options::default();
+    /// let answer = question.run(&options)?;
+    /// let columns = answer.columns(0)?.expect("sums");
+    /// assert_eq!(columns.shape, [3, 2]);
+    /// assert_eq!(columns.all(&columns.columns[0]).get(1), 40.0);
+    /// # Ok::<(), zipfold::Error>(())
+    /// ```
+    #[doc(hidden)]
+    pub fn param_axis(mut self, name: &str, values: &[f64]) -> Self {
+        self.problem.param = Some(ParamAxis {
+            name: name.into(),
+            values: values.to_vec(),
+        });
+        self
+    }
+    /// Folds the results of rows once more: their `sum`, `mean`, `min`, `max`, `median` or
+    /// `quantile:Q`.
+    ///
+    /// ```
+    /// use zipfold::problem::FoldSpec;
+    /// let x = zipfold::Table::f64(3, 1, vec![0.0, 1.0, 3.0])?;
+    /// let nearest = FoldSpec::Nearest { k: 1, largest: None };
+    /// let (question, options) = (zipfold::pairs(&x).fold(nearest).then("max"), zipfold::Options::default());
+    /// let answer = question.run(&options)?;
+    /// let columns = answer.columns(0)?.expect("the row that is farthest from its nearest");
+    /// let numbers: Vec<f64> = columns.columns.iter().map(|c| columns.all(c).get(0)).collect();
+    /// assert_eq!(numbers, [2.0, 1.0, 2.0]); // row 2, whose nearest is row 1
+    /// # Ok::<(), zipfold::Error>(())
+    /// ```
+    #[doc(hidden)]
+    pub fn then(mut self, what: &str) -> Self {
+        self.problem.then = Some(what.into());
+        self
+    }
     /// Adds a fold.
     pub fn fold(mut self, fold: FoldSpec) -> Self {
         self.problem.folds.push(fold);
@@ -188,6 +231,10 @@ impl Pairs {
     }
     /// Runs all folds with the options that are usual.
     fn answered(&self) -> Result<(Job, Outcome)> {
+        if self.problem.param.is_some() || self.problem.then.is_some() {
+            let what = "expected a question with plain numbers, got one with an axis of values or a second stage";
+            return Err(Error::request(what).remedy("run it, and take the columns of the answer"));
+        }
         let options = Options::default();
         let answer = self.run(&options)?;
         Ok((answer.job, answer.outcome))

@@ -4,10 +4,10 @@ use crate::frame::Frame;
 use crate::identity::{Identity, Key};
 use crate::runs::MatchRuns;
 use zipfold_core::fold::{Columns, Fold, State, Tally};
-use zipfold_core::{Error, Message, Result};
+use zipfold_core::{Error, Job, Message, Result};
 use zipfold_plan::Plan;
 
-/// What a fold gives. [`crate::Answer::columns`] has its numbers by name.
+/// What a fold gives. [`crate::Answer::columns`] has the answers by name.
 ///
 /// ```
 /// use zipfold::{Options, Output, Table, pairs};
@@ -35,17 +35,8 @@ pub enum Output {
 }
 
 impl Output {
-    /// The answer of `fold` over `n` × `m` rows as columns; none of what is stored elsewhere.
-    ///
-    /// # Errors
-    /// `Internal` where the state is that of another fold.
-    #[doc(hidden)]
-    pub fn columns<'a>(
-        &'a self,
-        fold: &'a Fold,
-        n: usize,
-        m: usize,
-    ) -> Result<Option<Columns<'a>>> {
+    /// What `fold` kept of `n` × `m` rows as columns; none of what is stored elsewhere.
+    fn columns<'a>(&'a self, fold: &'a Fold, n: usize, m: usize) -> Result<Option<Columns<'a>>> {
         let columns = match (self, fold) {
             (Output::Stored | Output::Runs(_), _) => return Ok(None),
             (Output::F32(values), Fold::Dense(f)) => Some(f.columns_of(&values[..], n, m)),
@@ -94,6 +85,28 @@ pub struct Outcome {
     /// What a shard says of itself, where the run was one.
     #[doc(hidden)]
     pub shared: Option<ShareFacts>,
+}
+
+impl Outcome {
+    /// Answer `at` of `job` as columns; none of what is stored elsewhere.
+    ///
+    /// # Errors
+    /// `Request` where there is no such answer, `Internal` where the outputs are those of another job.
+    #[doc(hidden)]
+    pub fn columns<'a>(&'a self, job: &'a Job, at: usize) -> Result<Option<Columns<'a>>> {
+        let answers = job.answers();
+        if at >= answers {
+            let what = format!("expected an answer below {answers}, got {at}");
+            return Err(Error::request(what));
+        }
+        job.answer(
+            at,
+            &|fold| match (job.folds.get(fold), self.outputs.get(fold)) {
+                (Some(fold), Some(output)) => output.columns(fold, job.space.n, job.space.m),
+                _ => Err(Error::internal("an outcome of other folds")),
+            },
+        )
+    }
 }
 
 /// What a shard says of itself.

@@ -72,8 +72,13 @@ fn none() -> Error {
 fn picture(job: &Job, outcome: &Outcome) -> Result<Picture> {
     let (n, m) = (job.space.n, job.space.m);
     let fold = &job.folds[0];
-    let answer = outcome.outputs[0].columns(fold, n, m)?.ok_or_else(none)?;
+    let answer = outcome.columns(job, 0)?.ok_or_else(none)?;
     let values = || Ok::<Vec<f64>, Error>(all(&column(&answer, Role::Value)?));
+    if job.param.is_some() || job.second_stage().is_some() {
+        let stage = job.second_stage().map(|stage| format!(", {stage}"));
+        let title = fold.describe() + &stage.unwrap_or_default();
+        return apart(&answer, title);
+    }
     match fold {
         Fold::Histogram(_) => bins(&answer, format!("{} pairs", outcome.tally.counted)),
         Fold::Dense(f) if f.condensed => Ok(sorted("values of all pairs, ascending", values()?)),
@@ -107,13 +112,33 @@ fn picture(job: &Job, outcome: &Outcome) -> Result<Picture> {
     }
 }
 
+/// Results by values of a parameter or by groups: a line of one axis, a map of more.
+fn apart(answer: &Columns<'_>, title: String) -> Result<Picture> {
+    let lines = answer.shape.first().copied().unwrap_or(0);
+    if answer.lines() > lines {
+        return by_groups(answer, title);
+    }
+    let values = column(answer, Role::Value).or_else(|_| column(answer, Role::Count))?;
+    let places = answer.with_role(Role::Parameter);
+    let x = places.map_or_else(|| "result".into(), |column| column.header.to_string());
+    let places = places.map(|column| answer.all(column));
+    let place = |at: usize| places.as_ref().map_or(at as f64, |places| places.get(at));
+    let points = (0..values.len()).map(|at| (place(at), values.get(at)));
+    Ok(Picture::Line {
+        title,
+        x,
+        y: "value".into(),
+        points: thinned_line(points, MOST_MARKS),
+    })
+}
+
 /// A map of the counts of pairs of groups by bins, or of results by row and group.
 fn by_groups(answer: &Columns<'_>, title: String) -> Result<Picture> {
     let role = answer
         .with_role(Role::Count)
         .map_or(Role::Value, |c| c.role);
     let values = all(&column(answer, role)?);
-    if answer.groups.is_none() && answer.edges.len() == 1 {
+    if answer.groups.is_none() && answer.param.is_none() && answer.edges.len() == 1 {
         return bins(answer, title);
     }
     let rows = answer.shape.first().copied().unwrap_or(0).max(1);

@@ -270,22 +270,13 @@ impl<'a> Query<'a> {
 }
 
 impl Answer<'_> {
-    /// Returns the columns of fold `at`: rows, edges, counts and values by name; none where the
-    /// result is in its file or in memory of the caller.
+    /// Returns the columns of answer `at`, one for each fold of the problem: rows, edges, counts and
+    /// values by name; none where the result is in its file or in memory of the caller.
     ///
     /// # Errors
-    /// `Request` where there is no such fold.
+    /// `Request` where there is no such answer.
     pub fn columns(&self, at: usize) -> Result<Option<Columns<'_>>> {
-        let (n, m) = (self.job.space.n, self.job.space.m);
-        match (self.job.folds.get(at), self.outcome.outputs.get(at)) {
-            (Some(fold), Some(output)) => output.columns(fold, n, m),
-            _ => {
-                let folds = self.job.folds.len();
-                Err(Error::request(format!(
-                    "expected a fold below {folds}, got {at}"
-                )))
-            }
-        }
+        self.outcome.columns(&self.job, at)
     }
     /// Writes the result of every fold in the format that the suffix of `path` names, and returns
     /// the names of the files. Several folds get a number before the suffix.

@@ -60,10 +60,9 @@ pub(crate) fn grid_bytes(problem: &Problem) -> u64 {
         | FoldSpec::Quantile(_)
         | FoldSpec::Join { .. } => 0,
     };
-    problem
-        .folds
-        .iter()
-        .fold(0, |sum, f| sum.saturating_add(of(f)))
+    let folds = problem.folds.iter();
+    let of_value = folds.fold(0, |sum: u64, f| sum.saturating_add(of(f)));
+    of_value.saturating_mul(problem.questions() as u64)
 }
 
 /// Bytes of an edge: as requested, as compared, and the ends of its bin in the answer.

@@ -5,6 +5,7 @@ use crate::correlogram::Correlograms;
 use crate::paircount::PairCounts;
 use crate::pattern::{Occurrences, RipleyAnswer};
 use crate::report::Shown;
+use crate::set_distance::SetDistances;
 use crate::silhouette::Silhouettes;
 use crate::variogram::Variograms;
 use serde_json::Value;
@@ -21,6 +22,15 @@ macro_rules! shown {
             }
         }
     )+};
+}
+
+impl Shown for SetDistances {
+    fn numbers(&self) -> Value {
+        self.json()
+    }
+    fn picture(&self) -> Result<Option<String>> {
+        self.svg()
+    }
 }
 
 shown!(

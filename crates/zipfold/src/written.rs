@@ -20,18 +20,19 @@ pub fn write(
     names: &RowNames,
     options: OutputOptions,
 ) -> Result<Vec<String>> {
-    let many = outcome.outputs.len() > 1;
+    let many = job.answers() > 1;
     let mut written = vec![];
-    for (at, (fold, output)) in job.folds.iter().zip(&outcome.outputs).enumerate() {
+    for at in 0..job.answers() {
         let name = if many {
             numbered(path, at)
         } else {
             path.to_string()
         };
-        if let (Fold::Join(join), Given::Runs(runs)) = (fold, output) {
+        let fold = &job.folds[at];
+        if let (Fold::Join(join), Some(Given::Runs(runs))) = (fold, outcome.outputs.get(at)) {
             let matches = WrittenMatches { join, runs, job };
             matches.write(&name, outcome, names, options)?;
-        } else if let Some(columns) = output.columns(fold, job.space.n, job.space.m)? {
+        } else if let Some(columns) = outcome.columns(job, at)? {
             match name == "-" && is_array(fold) {
                 true => array(&name, &columns, names, options)?,
                 false => write_one(&name, job, &columns, outcome, names, options)?,
@@ -66,15 +67,15 @@ pub fn write_one(
     options: OutputOptions,
 ) -> Result<()> {
     let arrays = path.ends_with(".npy") || path.ends_with(".npz");
-    if let (Layout::Array(of), Some(groups), false) = (answer.layout, &answer.groups, arrays) {
-        return by_group(
-            path,
-            (answer, groups),
-            (names, of.unwrap_or(Side::X)),
-            options,
-        );
+    let apart = answer.groups.is_some() || answer.param.is_some();
+    if let (Layout::Array(of), true, false) = (answer.layout, apart, arrays) {
+        return by_group(path, answer, (names, of.unwrap_or(Side::X)), options);
     }
     match answer.layout {
+        // One number, in a format of tables.
+        Layout::Array(None) if path.ends_with(".npz") || path.ends_with(".parquet") => {
+            table(path, answer, outcome, names, options)
+        }
         // The values of listed pairs, in their order.
         Layout::Table if path.ends_with(".npy") => array(path, answer, names, options),
         Layout::Matrix | Layout::Array(_) => array(path, answer, names, options),
@@ -390,27 +391,53 @@ impl GroupNames {
     }
 }
 
-/// Results by row of the side `of` and by group as a table: a line for each row, a column for each
-/// group.
+/// What the results of a row are called, that are kept apart by values of a parameter, groups and
+/// places of a vector.
+pub fn headers(answer: &Columns<'_>) -> Vec<String> {
+    let axes = (1..answer.shape.len()).map(|axis| words_of(answer, axis));
+    // Each word with each of the next axis.
+    let joined = |words: Vec<String>, axis: Vec<String>| {
+        let with = |word: String| {
+            let both = axis.iter().map(|part| format!("{word} {part}"));
+            both.collect::<Vec<String>>()
+        };
+        words.into_iter().flat_map(with).collect()
+    };
+    axes.reduce(joined).unwrap_or_default()
+}
+
+/// What the places of an axis of the results of a row are called.
+fn words_of(answer: &Columns<'_>, axis: usize) -> Vec<String> {
+    let of_groups = 1 + usize::from(answer.param.is_some());
+    match (&answer.param, &answer.groups) {
+        (Some(param), _) if axis == 1 => {
+            let values = param.values.iter();
+            values
+                .map(|value| format!("{}={value:?}", param.name))
+                .collect()
+        }
+        (_, Some(groups)) if axis == of_groups => groups.to_vec(),
+        _ => (0..answer.shape[axis]).map(|at| at.to_string()).collect(),
+    }
+}
+
+/// Results by row of the side `of` that are kept apart as a table: a line for each row, a column for
+/// each group or value of a parameter.
 fn by_group(
     path: &str,
-    (answer, groups): (&Columns<'_>, &[String]),
+    answer: &Columns<'_>,
     (names, of): (&RowNames, Side),
     options: OutputOptions,
 ) -> Result<()> {
     let Some(values) = answer.arrays().next() else {
         return Err(Error::internal("an array without values"));
     };
-    let (rows, width) = (answer.shape[0], answer.lines() / answer.shape[0].max(1));
-    let (values, each) = (answer.all(values), width / groups.len().max(1));
+    let headers = headers(answer);
+    let (rows, width) = (answer.shape[0], headers.len());
+    let values = answer.all(values);
     let column =
         |at: usize| -> Vec<f64> { (0..rows).map(|row| values.get(row * width + at)).collect() };
     let columns: Vec<Vec<f64>> = (0..width).map(column).collect();
-    let called = |at: usize| match each {
-        1 => groups[at].clone(),
-        _ => format!("{} {}", groups[at / each], at % each),
-    };
-    let headers: Vec<String> = (0..width).map(called).collect();
     let lines: Vec<i64> = (0..rows as i64).collect();
     let row = ["i", "j"][of as usize];
     let mut all: Vec<(&str, Column<'_>)> = vec![(row, Column::I64(&lines))];
@@ -470,6 +497,12 @@ fn csr(
     (n, m): (usize, usize),
     options: OutputOptions,
 ) -> Result<()> {
+    if answer.with_role(Role::Parameter).is_some() {
+        let e = Error::request("a sparse matrix has no axis for the values of a parameter");
+        return Err(e
+            .at_place(path.to_string())
+            .remedy("another suffix, such as .npz"));
+    }
     let side = |side: Side| {
         answer
             .with_role(Role::Row(side))

@@ -8,6 +8,7 @@ use crate::data::Data;
 use crate::error::{Error, Result};
 use crate::fold::roots::add_root;
 use crate::opt::Opt;
+use crate::pair::lex::reads_name;
 use crate::pair::named;
 use crate::pair::tree::{Binary, ComponentReduce, Formula, Id, Node, Side};
 use crate::pair::{Scope, parse};
@@ -36,28 +37,33 @@ pub(super) fn named_pair(problem: &Problem) -> Result<Option<&'static named::Nam
     if spec.formula.is_some() || predicate_only {
         return Ok(None);
     }
+    // A parameter that a formula of a fold reads need not be an option.
+    let formulas = problem.formulas();
+    let read = |name: &str| formulas.iter().any(|text| reads_name(text, name));
+    let options = spec.params.iter().filter(|(name, _)| !read(name));
+    let options = options.map(|(name, value)| (name.clone(), value.clone()));
     // The default of SciPy and scikit-learn.
-    named::require(spec.metric.as_deref().unwrap_or("euclidean"), &spec.params).map(Some)
+    let metric = spec.metric.as_deref().unwrap_or("euclidean");
+    named::require(metric, &options.collect()).map(Some)
 }
 
-/// Returns the formula of the pair's value: that of a metric with its options completed from the
+/// Adds the pair's value to `formula`: that of a metric with its options completed from the
 /// data, or the text of the problem. A job of conditions only gets the constant 0.
 ///
 /// # Errors
 /// `Request` for formulas and options that mean nothing.
-pub(crate) fn pair_formula(
+pub(crate) fn pair_value(
+    formula: &mut Formula,
     problem: &Problem,
     scope: &Scope<'_>,
     data: &Data,
-) -> Result<(Formula, Id)> {
-    let mut formula = Formula::new();
-    // Root 0 is the value of the pair for every fold, so a problem without one needs a placeholder.
-    let root = match (&problem.pair.formula, named_pair(problem)?) {
-        (Some(text), _) => parse(&mut formula, text, scope)?,
-        (None, Some(named)) => (named.formula)(&mut formula, &scope.params, Some(data.x.cols()))?,
-        (None, None) => formula.number(0.0)?,
-    };
-    Ok((formula, root))
+) -> Result<Id> {
+    // A root is the value of the pair for every fold, so a problem without one needs a placeholder.
+    match (&problem.pair.formula, named_pair(problem)?) {
+        (Some(text), _) => parse(formula, text, scope),
+        (None, Some(named)) => (named.formula)(formula, &scope.params, Some(data.x.cols())),
+        (None, None) => formula.number(0.0),
+    }
 }
 
 /// Adds a root with the squared length of the difference, which the cut-off is compared with. It is

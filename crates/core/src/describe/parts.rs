@@ -62,6 +62,7 @@ impl Job {
             parts: None,
             window: Window::default(),
             low: self.low.clone(),
+            param: self.param.clone(),
             space: Space {
                 band: None,
                 ..self.space.clone()
@@ -102,6 +103,7 @@ impl Job {
             parts: None,
             window: Window::default(),
             low: self.low.clone(),
+            param: self.param.clone(),
             periodic_box: self.periodic_box.clone(),
             ..*self
         })

@@ -8,6 +8,7 @@
 
 use super::{Answer, Evidence, Network, Task, Var};
 use crate::error::{Error, Result};
+use crate::number::CompensatedSum;
 
 /// Configurations that the oracle agrees to visit. Tests that enumerate more would take too long.
 pub const ORACLE_LIMIT: usize = 1 << 26;
@@ -20,29 +21,6 @@ pub const ORACLE_LIMIT: usize = 1 << 26;
 pub struct Oracle<'a> {
     network: &'a Network,
     evidence: &'a Evidence,
-}
-
-/// A sum that carries its rounding error along (Neumaier 1974), so that enumeration is good to the
-/// last bits.
-///
-/// The first number is the plain sum, the second what its roundings lost.
-#[derive(Clone, Copy, Default)]
-struct Sum(f64, f64);
-
-impl Sum {
-    fn add(&mut self, x: f64) {
-        let t = self.0 + x;
-        // The error of the sum is recovered from the larger operand (Neumaier).
-        self.1 += if self.0.abs() >= x.abs() {
-            (self.0 - t) + x
-        } else {
-            (x - t) + self.0
-        };
-        self.0 = t;
-    }
-    fn value(self) -> f64 {
-        self.0 + self.1
-    }
 }
 
 impl<'a> Oracle<'a> {
@@ -102,9 +80,9 @@ impl<'a> Oracle<'a> {
     /// are 0.
     pub fn table(&self, keep: &[Var]) -> Vec<f64> {
         let cards = self.network.cards();
-        let mut sums = vec![Sum::default(); keep.iter().map(|v| cards[*v]).product()];
+        let mut sums = vec![CompensatedSum::default(); keep.iter().map(|v| cards[*v]).product()];
         self.visit(|x, w| sums[keep.iter().fold(0, |at, v| at * cards[*v] + x[*v])].add(w));
-        sums.into_iter().map(Sum::value).collect()
+        sums.into_iter().map(CompensatedSum::value).collect()
     }
     /// Returns the partition function; `None` if it is zero.
     ///
@@ -115,11 +93,11 @@ impl<'a> Oracle<'a> {
     /// Sums the weight of every configuration into the entry of each variable's state, and divides
     /// by the total.
     fn marginals(&self) -> Answer {
-        let mut sums: Vec<Vec<Sum>> = self
+        let mut sums: Vec<Vec<CompensatedSum>> = self
             .network
             .cards()
             .iter()
-            .map(|c| vec![Sum::default(); *c])
+            .map(|c| vec![CompensatedSum::default(); *c])
             .collect();
         self.visit(|x, w| x.iter().zip(&mut sums).for_each(|(s, row)| row[*s].add(w)));
         let Some(z) = self.total() else {

@@ -54,7 +54,7 @@ impl Axis {
     fn asked(spec: &AxisSpec, closed: Closed, roots: &mut Roots<'_>) -> Result<Axis> {
         let at = match &spec.value {
             Some(text) => roots.number(text)?,
-            None => 0,
+            None => roots.value(),
         };
         if !roots.is_number(at) {
             return Err(Error::request(

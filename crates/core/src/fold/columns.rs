@@ -6,6 +6,7 @@
 //! them, arrays of the grid's shape have no need of them.
 
 use crate::pair::Side;
+use crate::param_axis::ParamAxis;
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
@@ -42,6 +43,8 @@ pub enum Role {
     To(usize),
     /// A group of rows of this side, by its number among [`Columns::groups`].
     Group(Side),
+    /// The value of a parameter.
+    Parameter,
     /// How many pairs.
     Count,
     /// A value of a formula, or what was made of values.
@@ -311,6 +314,9 @@ pub struct Columns<'a> {
     pub rule: Option<&'static str>,
     /// The names of groups, in ascending order; none of an answer without groups.
     pub groups: Option<Arc<[String]>>,
+    /// The parameter whose values are an axis of the grid: the second one of results by row, the first
+    /// one of all others.
+    pub param: Option<Arc<ParamAxis>>,
 }
 
 impl<'a> Columns<'a> {
@@ -325,6 +331,7 @@ impl<'a> Columns<'a> {
             beyond: vec![],
             rule: None,
             groups: None,
+            param: None,
         }
     }
     /// How many lines there are.
@@ -351,6 +358,7 @@ impl<'a> Columns<'a> {
         let columns = columns.map(|column| column.with_numbers(column.part(lines)));
         Columns {
             groups: self.groups.clone(),
+            param: self.param.clone(),
             ..Columns::new(self.layout, vec![lines.len()], columns.collect())
         }
     }

@@ -47,7 +47,10 @@ impl Dense {
         } else {
             "a matrix"
         })?;
-        Ok(Dense { root: 0, condensed })
+        Ok(Dense {
+            root: roots.value(),
+            condensed,
+        })
     }
     /// Returns the shape of the result for `n` × `m` rows. Condensed: the number of pairs i < j.
     pub fn shape(&self, n: usize, m: usize) -> Vec<usize> {

@@ -370,6 +370,17 @@ impl Bounded for Grouped {}
 
 /// Answers.
 impl Grouped {
+    /// The groups of the rows of `side` of some lines, or their batches.
+    pub(crate) fn group_column<'a>(&self, side: Side, groups: Vec<u64>) -> Column<'a> {
+        if self.parts.batches {
+            return self.batch(groups);
+        }
+        let place = side as usize;
+        let by = self.parts.by.as_ref().map_or("", |by| by.column.as_str());
+        Column::new(["group_x", "group_y"][place], Role::Group(side), groups)
+            .called(format!("{}.{by}", ["x", "y"][place]))
+            .as_index()
+    }
     /// The tables of all pairs of groups, one after another.
     fn tables<'a>(&'a self, state: &'a GroupedState) -> Columns<'a> {
         let [n, m] = self.rows;
@@ -392,13 +403,7 @@ impl Grouped {
                 .iter()
                 .flat_map(|pair| std::iter::repeat_n(u64::from(pair[place]), lines));
             let groups: Vec<u64> = groups.collect();
-            if self.parts.batches {
-                return self.batch(groups);
-            }
-            let name = ["group_x", "group_y"][place];
-            Column::new(name, Role::Group(side), groups)
-                .called(format!("{}.{}", ["x", "y"][place], by.column))
-                .as_index()
+            self.group_column(side, groups)
         };
         let sides: &[Side] = match self.parts.batches {
             true => &[Side::X],
@@ -481,13 +486,12 @@ impl Grouped {
         let (mut shape, layout) = (alone.shape.clone(), alone.layout);
         shape[0] = n;
         let by = self.parts.by.as_ref().filter(|_| !self.parts.batches);
-        if let Some(by) = by {
+        if by.is_some() {
             shape.insert(1, groups);
             if layout == Layout::Lists {
-                let codes = index(|line, [groups, lines]| line / lines % groups);
-                let column = Column::new("group_y", Role::Group(Side::Y), codes)
-                    .called(format!("y.{}", by.column));
-                columns.insert(1, column.as_index());
+                let places = 0..n * groups * lines;
+                let codes = places.map(|line| (line / lines % groups) as u64);
+                columns.insert(1, self.group_column(Side::Y, codes.collect()));
             }
         }
         Columns {

@@ -61,6 +61,7 @@ pub use join::{Join, JoinKind, JoinState};
 pub use line::{Lent, Line, ValuedPair};
 pub use listed::{Listed, ListedPlaces, ListedState};
 pub use nearest::{Nearest, NearestState};
+pub(crate) use quantile::quantile_among;
 pub use quantile::{Quantile, QuantileSpec, QuantileState};
 pub use rows::{Reduce, ReduceAxis, ReduceOp, ReduceState, RowPiece};
 pub use runs::{Run, Value};

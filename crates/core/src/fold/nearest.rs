@@ -55,7 +55,7 @@ impl Nearest {
             let e = Error::request(format!("k = {k} neighbours")).at_place(Opt::K);
             return Err(e.limit(format!("k is at least 1 and at most {MOST}")));
         }
-        let (root, squared) = roots.ordered(0);
+        let (root, squared) = roots.ordered(roots.value());
         Ok(Nearest {
             root,
             k,

@@ -52,7 +52,7 @@ impl QuantileSpec {
     pub(super) fn fold(&self, roots: &mut Roots<'_>) -> Result<Quantile> {
         roots.scalar("a quantile")?;
         self.check()?;
-        let (root, squared) = roots.ordered(0);
+        let (root, squared) = roots.ordered(roots.value());
         Ok(Quantile {
             root,
             q: self.q.clone(),
@@ -209,6 +209,16 @@ impl QuantileFinder {
 fn select(values: &mut [f64], rank: usize) -> (f64, Option<f64>) {
     let (_, lower, above) = values.select_nth_unstable_by(rank, f64::total_cmp);
     (*lower, above.iter().copied().reduce(f64::min))
+}
+
+/// Returns the quantile `q` of `values`, whose order changes: NaN without values, or if one is NaN.
+pub(crate) fn quantile_among(q: f64, values: &mut [f64]) -> f64 {
+    let alone = Quantile {
+        root: 0,
+        q: vec![q],
+        squared: false,
+    };
+    alone.quantiles(values, &mut QuantileFinder::default())[0]
 }
 
 impl Quantile {

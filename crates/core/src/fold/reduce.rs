@@ -34,7 +34,7 @@ impl Reduce {
         }
         let width = roots.width();
         Ok(Reduce {
-            root: 0,
+            root: roots.value(),
             width,
             op,
             axis,

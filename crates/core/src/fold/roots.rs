@@ -42,9 +42,13 @@ impl<'a> Roots<'a> {
     pub fn similarity(&self) -> bool {
         self.similarity
     }
+    /// Returns the number of the root that is the pair's value.
+    pub fn value(&self) -> usize {
+        self.scope.value
+    }
     /// Returns the numbers of the pair's value.
     pub fn width(&self) -> usize {
-        self.formula.width(0, self.dim)
+        self.formula.width(self.value(), self.dim)
     }
     /// Refuses a vector for `what`, a fold that takes single numbers.
     ///

@@ -51,7 +51,7 @@ impl TopSpec {
                 .at_place("k");
             return Err(e.remedy("a smaller k, or a join: all pairs within a distance"));
         }
-        let (root, squared) = roots.ordered(0);
+        let (root, squared) = roots.ordered(roots.value());
         Ok(Top {
             root,
             k: self.k,

@@ -13,6 +13,7 @@
 //! the logarithm of the gamma function, comes from the pinned crate `libm`.
 
 mod arcs;
+mod compensated;
 mod errors;
 pub mod function;
 mod hyperbolic;
@@ -23,6 +24,7 @@ mod squares;
 mod tests;
 mod trigonometric;
 pub use arcs::{acos, asin, atan, atan2};
+pub(crate) use compensated::{CompensatedSum, compensated};
 pub use errors::{erf, erfc};
 pub use function::{Function, Function2};
 pub use hyperbolic::{cosh, expm1, sinh, tanh};

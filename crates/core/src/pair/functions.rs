@@ -281,6 +281,14 @@ fn function_names() -> impl Iterator<Item = &'static str> {
         .chain(OTHER.iter().copied())
 }
 
+/// Returns whether formulas have `name` already: a function, an operator, a row or a constant.
+pub(crate) fn is_name_of_language(name: &str) -> bool {
+    const WORDS: &[&str] = &[
+        "x", "y", "value", "pi", "e", "inf", "nan", "and", "or", "xor",
+    ];
+    WORDS.contains(&name) || function_names().any(|function| function == name)
+}
+
 /// Returns what to try for an unknown function: the function that other languages call by this
 /// name, the nearest known name, or all names.
 pub fn remedy(name: &str, metrics: impl Iterator<Item = &'static str>) -> String {

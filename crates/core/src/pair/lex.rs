@@ -171,6 +171,19 @@ pub(crate) fn called(text: &str) -> Vec<String> {
     tokens.windows(2).filter_map(call).collect()
 }
 
+/// Returns whether a formula reads `name` as a value: neither as a column nor as a function.
+pub(crate) fn reads_name(text: &str, name: &str) -> bool {
+    let tokens = lex(text).unwrap_or_default();
+    let symbol = |at: Option<&Token>, which: &'static str| {
+        at.is_some_and(|token| token.kind == TokenKind::Symbol(which))
+    };
+    tokens.iter().enumerate().any(|(at, token)| {
+        token.kind == TokenKind::Name(name.to_string())
+            && !symbol(tokens.get(at + 1), "(")
+            && !(at > 0 && symbol(tokens.get(at - 1), "."))
+    })
+}
+
 /// Reads a number: digits, a dot and digits, an exponent. An `e` without digits behind it is left
 /// for the next token, so that `2e` is refused as `2` and `e`.
 fn number(text: &str, at: usize) -> Result<Token> {

@@ -515,7 +515,7 @@ impl Parser<'_, '_> {
     /// Root 0 is a constant where the problem has no pair but only the condition of a join; then
     /// there is nothing to name.
     fn value(&mut self, range: Range<usize>) -> Result<Id> {
-        match self.formula.roots.first() {
+        match self.formula.roots.get(self.scope.value) {
             Some(root) if !matches!(self.formula.node(*root), Node::Const(_)) => Ok(*root),
             _ => Err(self.unknown("value", range)),
         }

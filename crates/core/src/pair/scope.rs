@@ -17,6 +17,9 @@ pub struct Scope<'a> {
     pub dim: Option<usize>,
     /// The numbers of components of a row of x and of y, if they may differ.
     pub cols: Option<[usize; 2]>,
+    /// The root of the formula that is the value of the pair: the first one, unless the values of a
+    /// parameter give several.
+    pub value: usize,
     /// The metrics for which the tables were changed before parsing.
     pub prepared: PreparedMetrics,
 }

@@ -151,9 +151,22 @@ pub fn terms(work: &Work<'_>) -> Vec<Term> {
     });
     terms.push(grids(work));
     terms.extend(results(work));
+    let mut terms = by_name(terms);
     terms.retain(|t| t.seconds > 0.0);
     terms.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
     terms
+}
+
+/// Adds up terms of the same name: several folds have a term each.
+fn by_name(terms: Vec<Term>) -> Vec<Term> {
+    let mut all: Vec<Term> = vec![];
+    for term in terms {
+        match all.iter_mut().find(|have| have.what == term.what) {
+            Some(have) => have.seconds += term.seconds,
+            None => all.push(term),
+        }
+    }
+    all
 }
 
 /// Returns the cycles of evaluating all pairs one by one and folding them, without what happens

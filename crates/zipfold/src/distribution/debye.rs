@@ -1,6 +1,6 @@
 //! Static structure factors by the formula of Debye: Σ sin(k r) / (k r) over all pairs of atoms.
 //!
-//! Each wave number is a sum over pairs, asked of the engine. Distances are minimum images where
+//! Some wave numbers at a time are sums over pairs, asked of the engine in one sweep. Distances are minimum images where
 //! frames have boxes, and plain ones elsewhere; no density is needed.
 
 use super::asked::{Exclude, Rdf};
@@ -8,10 +8,9 @@ use super::frame::Prepared;
 use super::sets::Question;
 use super::stream::{File, in_turn};
 use crate::options::Options;
-use crate::outcome::Output;
 use crate::query::Query;
 use crate::saved;
-use zipfold_core::fold::{Fold, State};
+use zipfold_core::fold::Role;
 use zipfold_core::{Error, Opt, Result, Table};
 use zipfold_io::trajectory::Snapshot;
 use zipfold_io::{Column, OutputOptions};
@@ -95,9 +94,12 @@ pub(super) fn scattering(
     in_turn(file, options, |snapshot| {
         let (tables, _held) = prepared.tables(&snapshot, options)?;
         for (question, sums) in prepared.questions.iter().zip(&mut sums) {
-            for (k, sum) in k.iter().zip(sums) {
-                let (value, visited) = term(prepared, question, (&snapshot, &tables), *k, options)?;
-                *sum += value;
+            for (k, sums) in k.chunks(AT_ONCE).zip(sums.chunks_mut(AT_ONCE)) {
+                let frame = (&snapshot, &tables[..]);
+                let (values, visited) = terms(prepared, question, frame, k, options)?;
+                sums.iter_mut()
+                    .zip(values)
+                    .for_each(|(sum, value)| *sum += value);
                 pairs += visited;
             }
         }
@@ -123,31 +125,34 @@ pub(super) fn scattering(
     })
 }
 
-/// The sum over all ordered pairs of a frame at one wave number, and the pairs visited for it.
-fn term(
+/// Wave numbers of a sweep: the distance of a pair is computed once for all of them, and their
+/// formulas stay below the limit of a question.
+pub(super) const AT_ONCE: usize = 100;
+
+/// The sums over all ordered pairs of a frame at some wave numbers, and the pairs visited for them.
+fn terms(
     prepared: &Prepared,
     question: &Question,
     (snapshot, tables): (&Snapshot, &[Table]),
-    k: f64,
+    k: &[f64],
     options: &Options<'_>,
-) -> Result<(f64, u64)> {
+) -> Result<(Vec<f64>, u64)> {
     let cell = prepared.cell(snapshot)?;
-    let (problem, data) = prepared.term(question, cell, tables, k);
+    let (problem, data) = prepared.terms(question, cell, tables, k);
     let answer = Query::new(&problem, &data, options)
         .run()
         .map_err(|e| e.at_least(snapshot.place.clone()))?;
-    let state = answer.outcome.outputs.first();
-    let (Some(Output::State(State::Reduce(state))), Some(Fold::Reduce(fold))) =
-        (state, answer.job.folds.first())
-    else {
-        return Err(Error::internal("a sum gave no number"));
+    let columns = answer.columns(0)?;
+    let sums = columns.as_ref().and_then(|columns| {
+        let sums = columns.with_role(Role::Value)?;
+        Some(columns.all(sums))
+    });
+    let sums = sums.ok_or_else(|| Error::internal("sums gave no numbers"))?;
+    let all = |at: usize| match question.is_within() {
+        true => 2.0 * sums.get(at) + data.x.rows() as f64,
+        false => sums.get(at),
     };
-    let sum = state.finish(fold).first().copied().unwrap_or(f64::NAN);
-    let all = match question.is_within() {
-        true => 2.0 * sum + data.x.rows() as f64,
-        false => sum,
-    };
-    Ok((all, answer.outcome.pairs))
+    Ok(((0..k.len()).map(all).collect(), answer.outcome.pairs))
 }
 
 impl Scattering {

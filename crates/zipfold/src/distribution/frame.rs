@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use zipfold_core::data::Data;
 use zipfold_core::fold::rows::ReduceAxis;
 use zipfold_core::fold::{Fold, Histogram, ReduceOp, State};
-use zipfold_core::pair::parse::Param;
+use zipfold_core::param_axis::ParamAxis;
 use zipfold_core::problem::{AxisSpec, FoldSpec, Input, PairSpec, Problem};
 use zipfold_core::{Domain, Elements, Error, Opt, PeriodicBox, Reservation, Result, Table};
 use zipfold_io::trajectory::{LengthUnit, Snapshot};
@@ -223,20 +223,23 @@ impl Prepared {
             pairs,
         })
     }
-    /// The question about the sum of Debye over a pair of sets in a frame, at one wave number.
-    pub(super) fn term(
+    /// The question about the sums of Debye over a pair of sets in a frame, at some wave numbers.
+    pub(super) fn terms(
         &self,
         question: &Question,
         cell: Option<Vec<f64>>,
         tables: &[Table],
-        k: f64,
+        k: &[f64],
     ) -> (Problem, Data) {
         let (mut problem, data) = self.problem(question, cell, tables);
         problem.pair = PairSpec {
             formula: Some(TERM.into()),
-            params: [("k".to_string(), Param::Number(k))].into(),
             ..PairSpec::default()
         };
+        problem.param = Some(ParamAxis {
+            name: "k".into(),
+            values: k.to_vec(),
+        });
         problem.folds = vec![FoldSpec::Reduce {
             op: ReduceOp::Sum,
             axis: ReduceAxis::All,
@@ -244,11 +247,12 @@ impl Prepared {
         }];
         (problem, data)
     }
-    /// The plans of all questions in a frame, as text: of counts, or of a structure factor at `k`.
+    /// The plans of all questions in a frame, as text: of counts, or of a structure factor at some
+    /// wave numbers.
     pub(super) fn explain(
         &self,
         snapshot: &Snapshot,
-        k: Option<f64>,
+        k: Option<&[f64]>,
         options: &Options<'_>,
     ) -> Result<Vec<zipfold_core::Message>> {
         let cell = match k {
@@ -258,7 +262,7 @@ impl Prepared {
         let (tables, _held) = self.tables(snapshot, options)?;
         let plan = |question: &Question| {
             let (problem, data) = match k {
-                Some(k) => self.term(question, cell.clone(), &tables, k),
+                Some(k) => self.terms(question, cell.clone(), &tables, k),
                 None => self.problem(question, cell.clone(), &tables),
             };
             Ok(Query::new(&problem, &data, options).explain()?.text(false))
