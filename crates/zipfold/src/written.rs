@@ -28,7 +28,7 @@ pub fn write(
         } else {
             path.to_string()
         };
-        if let (Fold::Join(join), Given::Runs(runs)) = (fold, output) {
+        if let (Some(join), Given::Runs(runs)) = (fold.inner_join(), output) {
             let matches = WrittenMatches { join, runs, job };
             matches.write(&name, outcome, names, options)?;
         } else if let Some(columns) = output.columns(fold, job.space.n, job.space.m)? {
