@@ -46,7 +46,7 @@ pub enum MatchGoal {
 pub struct MatchPlan {
     /// Matches of all inner joins, as a sample of pairs predicts them.
     pub predicted: u64,
-    /// Matches that one of the sample stands for: fewer may be predicted as none.
+    /// Pairs that one of the sample represents: fewer matches may be predicted as none.
     pub seen: u64,
     /// Bytes of a match in memory.
     pub bytes: u64,
@@ -126,7 +126,7 @@ fn step(at: usize, of: usize) -> usize {
     ((u128::from(place) * of as u128) >> 32) as usize
 }
 
-/// The matches of these joins, and how many matches one of the sample stands for.
+/// The matches of these joins, and how many pairs one of the sample represents.
 fn foreseen(job: &Job, joins: &[&Join], pairs: u64) -> (u64, u64) {
     if let Some(within) = pairs_within(job) {
         return ((within as u64).min(pairs), 1);
@@ -151,7 +151,7 @@ fn foreseen(job: &Job, joins: &[&Join], pairs: u64) -> (u64, u64) {
 struct MatchSample {
     /// Pairs that were drawn.
     drawn: usize,
-    /// Matches among them, and what these stand for where a pair stands for all.
+    /// Matches among them, and how many of all these represent, summed over the draws.
     met: usize,
     sum: f64,
 }
@@ -246,7 +246,7 @@ impl<'j> SampledValues<'j> {
     }
 }
 
-/// The row and the column of draw `at`, and how many pairs it stands for; none for a row without one.
+/// The row and the column of draw `at`, and how many pairs it represents; none for a row without one.
 fn drawn(space: &Space, at: usize) -> Option<(usize, usize, f64)> {
     let i = step(at, space.n);
     let [first, second] = space.columns(i, &(0..space.m));

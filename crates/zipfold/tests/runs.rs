@@ -656,13 +656,13 @@ fn shards_write_runs_and_merge_within_a_small_memory() {
     fs::remove_dir_all(folder).unwrap();
 }
 
-/// The part of all rows in one shard, with its run or, where memory holds it and it is small, without.
-fn whole_part((problem, data): (&Problem, &Data)) -> shards::Partial {
+/// The part of all rows in one shard, with its run or, where it is small, without.
+fn whole_part(folder: &Path, (problem, data): (&Problem, &Data)) -> shards::Partial {
     let options = Options {
         shard: Some((0, 1)),
         ..options(AMPLE, 2)
     };
-    let target = target_of(Path::new("none.csv"), problem);
+    let target = target_of(&folder.join("none.csv"), problem);
     let answer = Query::new(problem, data, &options).run_to(&target).unwrap();
     shards::part(problem, &answer.outcome, (0, 1)).unwrap()
 }
@@ -673,17 +673,17 @@ fn a_part_and_the_runs_of_another_are_never_mixed() {
     let asked = |limit: &str| problem(&data, &join(&format!(r#""where": "value < {limit}""#)));
     let [many, more, few] = ["0.6", "0.7", "0.02"].map(asked);
     let (path, runs) = (folder.join("p.part"), folder.join("p.part.runs"));
-    shards::write(&path, &whole_part((&many, &data)), false).unwrap();
+    shards::write(&path, &whole_part(&folder, (&many, &data)), false).unwrap();
     let first = names(&runs);
     assert_eq!(first.len(), 1);
     let kept = fs::read(runs.join(&first[0])).unwrap();
     // Refused before anything is written.
-    let refused = shards::write(&path, &whole_part((&more, &data)), false).unwrap_err();
+    let refused = shards::write(&path, &whole_part(&folder, (&more, &data)), false).unwrap_err();
     assert!(refused.to_string().contains("exists already"), "{refused}");
     assert_eq!(names(&runs), first);
     assert!(fs::read(runs.join(&first[0])).unwrap() == kept);
     // Another part under the name: its run in the place of the earlier one.
-    shards::write(&path, &whole_part((&more, &data)), true).unwrap();
+    shards::write(&path, &whole_part(&folder, (&more, &data)), true).unwrap();
     let second = names(&runs);
     assert!(second.len() == 1 && second != first, "{first:?} {second:?}");
     assert!(
@@ -705,69 +705,93 @@ fn a_part_and_the_runs_of_another_are_never_mixed() {
         "{refused}"
     );
     // And one without runs.
-    shards::write(&path, &whole_part((&few, &data)), true).unwrap();
+    shards::write(&path, &whole_part(&folder, (&few, &data)), true).unwrap();
     assert_eq!(names(&folder), ["out.csv", "p.part"]);
     fs::remove_dir_all(folder).unwrap();
+}
+
+/// A rod, most of whose rows are far from each other.
+fn rod() -> Data {
+    let of = |at: usize, v: f64| v * [10.0, 0.1, 0.1][at % 3];
+    let all = rows(1, 9000);
+    let items = (0..27_000).map(|at| of(at, all.get(at / 3, at % 3)));
+    let x = Table::f64(9000, 3, items.collect()).unwrap();
+    Data { x, ..one(0) }
+}
+
+fn worked(
+    root: &Path,
+    (share, lease): (Option<usize>, Duration),
+    tell: &(dyn Fn(zipfold::Progress) + Sync),
+) {
+    let mut options = options(2 * SMALL, 1);
+    options.progress = Some(tell);
+    options.checkpoint_every = Duration::ZERO;
+    let store = Store::open(root);
+    let loaded = store.load_to_work(&options.budget).unwrap();
+    let habits = Habits {
+        lease,
+        ..Habits::default()
+    };
+    let words = |opt: Opt, _: Given<'_>| opt.key().to_string();
+    let worked = store.work(&loaded, share, (&habits, words), &options);
+    assert_eq!(worked.unwrap().failed, vec![]);
 }
 
 /// A worker that is taken to be lost lives on: the one that takes its share over has a folder of its own.
 #[test]
 fn a_share_of_a_worker_that_lives_is_taken_over() {
-    for (name, limit) in [("cells", "0.7"), ("squares", "0.25")] {
-        let pruned = if name == "cells" { "off" } else { "on" };
-        let (folder, data) = (folder(&format!("taken-{name}")), one(1700));
-        let problem = problem(&data, &join(&format!(r#""where": "value < {limit}""#)));
-        let with = |memory| {
-            let mut options = options(memory, 1);
-            options.overrides.set("prune", pruned).unwrap();
-            options.checkpoint_every = Duration::ZERO;
-            options
-        };
+    for (name, data, about, prune) in [
+        ("cells", one(2400), r#""where": "value < 0.9""#, "off"),
+        (
+            "squares",
+            rod(),
+            r#""where": "value < 0.25", "value": "value""#,
+            "on",
+        ),
+    ] {
+        let folder = folder(&format!("taken-{name}"));
+        let problem = problem(&data, &join(about));
         let (right, out) = (folder.join("right.csv"), folder.join("out.csv"));
         asked(&right, (&problem, &data), &options(AMPLE, 2)).unwrap();
         let root = folder.join("store");
-        let planning = ShareCount { shares: Some(1) };
-        let planned = Store::plan_sent(&root, (&problem, &data), planning, &with(AMPLE));
-        planned.unwrap();
-        let words = |opt: Opt, _: Given<'_>| opt.key().to_string();
-        let work = |tell: &(dyn Fn(zipfold::Progress) + Sync), lease: Duration| {
-            let store = Store::open(&root);
-            let options = Options {
-                progress: Some(tell),
-                ..with(SMALL)
-            };
-            let loaded = store.load_to_work(&options.budget).unwrap();
-            let habits = Habits {
-                lease,
-                ..Habits::default()
-            };
-            store.work(&loaded, Some(1), (&habits, words), &options)
-        };
+        let mut ample = options(AMPLE, 1);
+        ample.overrides.set("prune", prune).unwrap();
+        let planning = ShareCount { shares: Some(2) };
+        let (_, manifest) = Store::plan_sent(&root, (&problem, &data), planning, &ample).unwrap();
+        assert_eq!(manifest.squares.is_some(), name == "squares");
+        let running = root.join("running");
+        let has_runs = || names(&running).iter().any(|file| file.ends_with(".runs"));
         let (begun, done) = (AtomicBool::new(false), AtomicBool::new(false));
+        // A minute at most: a failure elsewhere must not hang here.
         let wait = |flag: &AtomicBool| {
-            while !flag.load(Ordering::SeqCst) {
+            let mut times = 0..60_000;
+            while !flag.load(Ordering::SeqCst) && times.next().is_some() {
                 std::thread::sleep(Duration::from_millis(1));
             }
         };
+        let met = AtomicBool::new(false);
         std::thread::scope(|scope| {
-            // It stops in the midst of its share, and beats on.
-            let slow = scope.spawn(|| {
+            // It stops in the midst of its share, with runs of matches, and beats on.
+            scope.spawn(|| {
                 let tell = |_: zipfold::Progress| {
-                    begun.store(true, Ordering::SeqCst);
-                    wait(&done);
+                    if has_runs() {
+                        met.store(true, Ordering::SeqCst);
+                        begun.store(true, Ordering::SeqCst);
+                        wait(&done);
+                    }
                 };
-                work(&tell, Duration::from_secs(60))
+                worked(&root, (Some(1), Duration::from_secs(60)), &tell);
+                begun.store(true, Ordering::SeqCst);
             });
             wait(&begun);
-            std::thread::sleep(Duration::from_millis(20));
-            let quick = work(&|_| {}, Duration::from_millis(10));
+            std::thread::sleep(Duration::from_millis(30));
+            worked(&root, (Some(1), Duration::from_millis(10)), &|_| {});
             done.store(true, Ordering::SeqCst);
-            let quick = quick.unwrap();
-            assert_eq!((quick.done, quick.failed), (vec![1], vec![]), "{name}");
-            let slow = slow.join().unwrap().unwrap();
-            assert_eq!(slow.failed, vec![], "{name}");
         });
-        assert_eq!(names(&root.join("running")), Vec::<String>::new(), "{name}");
+        assert!(met.load(Ordering::SeqCst), "{name}: no runs");
+        worked(&root, (None, Duration::from_secs(60)), &|_| {});
+        assert_eq!(names(&running), Vec::<String>::new(), "{name}");
         let options = options(AMPLE, 2);
         let store = Store::open(&root);
         let loaded = store.load(&options.budget).unwrap();
@@ -778,6 +802,7 @@ fn a_share_of_a_worker_that_lives_is_taken_over() {
             fs::read(&out).unwrap() == fs::read(&right).unwrap(),
             "{name}"
         );
+        drop(answer);
         fs::remove_dir_all(folder).unwrap();
     }
 }
@@ -796,16 +821,7 @@ fn stores_keep_matches_in_runs() {
             &[("prune", "on")],
         ),
     ] {
-        let data = if name == "cells" {
-            one(1700)
-        } else {
-            // A rod, most of whose rows are far from each other.
-            let of = |at: usize, v: f64| v * [10.0, 0.1, 0.1][at % 3];
-            let all = rows(1, 9000);
-            let items = (0..27_000).map(|at| of(at, all.get(at / 3, at % 3)));
-            let x = Table::f64(9000, 3, items.collect()).unwrap();
-            Data { x, ..one(0) }
-        };
+        let data = if name == "cells" { one(1700) } else { rod() };
         let folder = folder(name);
         let problem = problem(&data, &join(about));
         let (right, out) = (folder.join("right.csv"), folder.join("out.csv"));

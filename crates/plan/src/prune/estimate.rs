@@ -311,7 +311,7 @@ fn foretold(mut values: Vec<f64>, k: usize, all: usize) -> f64 {
     values[tail] * (rank / (tail + 1) as f64).powf(power_of(&values, tail))
 }
 
-/// Returns how many pairs of `job` lie within the limit of its search; `None` where it is no search
+/// Returns how many pairs of `job` lie within the limit of its search; `None` where it does not search
 /// within a limit.
 ///
 /// A few rows of x are held against a sample of y. Where fewer of the sample lie within the limit than

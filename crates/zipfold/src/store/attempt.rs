@@ -2,7 +2,7 @@
 //! lease.
 //!
 //! ```text
-//! running/000001            the checkpoint of the first one, its runs and matrices beside it
+//! running/000001            the checkpoint of the first one, its runs and matrices next to it
 //! running/000001.held       there and locked while its worker lives
 //! running/000001-1 …        those of another, where a worker that was taken to be lost lives on
 //! ```

@@ -18,7 +18,7 @@ use std::ops::Range;
 use std::path::Path;
 use zipfold_core::describe::needs_whole_tables;
 use zipfold_core::problem::{Input, Problem};
-use zipfold_core::{Budget, Data, Elements, Error, Hash, Job, Result, Table};
+use zipfold_core::{Blame, Budget, Data, Elements, Error, Hash, Job, Result, Table};
 use zipfold_io::npy::read_npy_rows;
 use zipfold_io::{ReadOptions, Source, read_table};
 use zipfold_plan::shares::{self, Cut};
@@ -42,7 +42,12 @@ pub(super) fn own_rows(
     if !bands || plan.prune.is_on() || !is_plain(problem, data)? {
         return Ok(None);
     }
-    let Some(zeros) = rows_of_x(&problem.x, &(0..0), &options.budget)? else {
+    let zeros = match rows_of_x(&problem.x, &(0..0), &options.budget) {
+        // Not worth more memory than the question itself.
+        Err(e) if e.blame() == Blame::Resource => return Ok(None),
+        zeros => zeros?,
+    };
+    let Some(zeros) = zeros else {
         return Ok(None);
     };
     let zeros = Data {
@@ -53,7 +58,12 @@ pub(super) fn own_rows(
     if key != Key::of_plan(job, plan, shares) {
         return Ok(None);
     }
-    let rows = |index| shares::share(job, plan, index, shares).rows;
+    let rows = |index| {
+        let tiles = shares::share(job, plan, index, shares).tiles;
+        let ends = tiles.iter().map(|tile| [tile.rows.start, tile.rows.end]);
+        let all = ends.reduce(|[a, b], [c, d]| [a.min(c), b.max(d)]);
+        all.map_or(0..0, |[start, end]| start..end)
+    };
     let own = |rows: Range<usize>| OwnRows {
         hash: hash_of(&data.x, &rows),
         rows: [rows.start, rows.end],
@@ -144,7 +154,7 @@ impl BandInputs {
     /// The data as share `index` sees them.
     ///
     /// # Errors
-    /// `Request` where its rows are not those that the store was planned with; those of the reader.
+    /// `Request` where its rows are others than planned; those of the reader.
     pub(super) fn of_share(
         &self,
         manifest: &Manifest,

@@ -292,7 +292,7 @@ impl Manifest {
         self.check_hashes(&data, 0..self.hashes.len())?;
         Ok(data)
     }
-    /// Refuses files that are not those that were planned with.
+    /// Refuses other files than were planned with.
     ///
     /// # Errors
     /// `Request` with the name of a file that differs.
@@ -300,7 +300,7 @@ impl Manifest {
         let mut inputs = self.inputs.iter();
         inputs.try_for_each(|input| input.check(budget))
     }
-    /// Refuses data of these inputs that are not those that were planned with.
+    /// Refuses other data of these inputs than were planned with.
     ///
     /// # Errors
     /// `Request` with the name of an input that differs.

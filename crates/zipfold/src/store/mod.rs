@@ -53,7 +53,7 @@ use zipfold_core::fold::Fold;
 use zipfold_core::message::Wording;
 use zipfold_core::{Budget, Data, Error, Job, Opt, Problem, Result};
 use zipfold_plan::shares::{self, Cut};
-use zipfold_plan::{Plan, dense_bytes};
+use zipfold_plan::{Overrides, Plan, dense_bytes};
 
 /// Seconds of a share, unless its number is given.
 const SECONDS: f64 = 120.0;
@@ -334,15 +334,13 @@ fn plan_shares(
     let shape = shares::shape(job, &plan, shares);
     let of_store = squares.as_ref().map(|found| &found.squares);
     let counts = of_store.map(SquaresOfStore::counts);
-    let bands = match (&squares, inputs.is_empty()) {
-        // Rows that are sent by value have no file.
-        (Some(_), _) | (None, true) => None,
-        (None, false) => bands::own_rows((&problem, data), (job, &plan), shares, options)?,
-    };
-    let overrides = match &bands {
-        // Workers that have some rows of x must not look at all of them.
-        Some(_) => bands::unpruned(&options.overrides)?,
-        None => options.overrides.clone(),
+    let otherwise = squares.is_some() || inputs.is_empty();
+    let (bands, overrides) =
+        with_own_rows((&problem, data), (job, &plan), (shares, otherwise), options)?;
+    let input_bytes = match (of_store.filter(|squares| squares.are_enough()), &bands) {
+        (Some(squares), _) => squares.share_bytes(data, shares),
+        (None, Some(bands)) => bands::share_bytes(bands, data),
+        (None, None) => inputs.iter().map(|input| input.bytes).sum(),
     };
     let seconds = seconds(&plan, shape);
     let manifest = Manifest {
@@ -369,13 +367,7 @@ fn plan_shares(
             seconds,
             share_seconds: seconds / shares as f64,
             part_bytes: part_bytes(job, &plan, shape, shares),
-            input_bytes: match of_store.filter(|squares| squares.are_enough()) {
-                Some(squares) => squares.share_bytes(data, shares),
-                None => match &bands {
-                    Some(bands) => bands::share_bytes(bands, data),
-                    None => inputs.iter().map(|input| input.bytes).sum(),
-                },
-            },
+            input_bytes,
             threads: plan.threads,
         },
         bands,
@@ -383,6 +375,29 @@ fn plan_shares(
         problem,
     };
     Ok((manifest, squares))
+}
+
+/// The rows that each share reads, where it needs no others, and the choices of all workers. Shares that
+/// read something else, squares or rows that are sent, are cut as `(shares, true)`.
+///
+/// # Errors
+/// Those of planning.
+fn with_own_rows(
+    question: (&Problem, &Data),
+    planned: (&Job, &Plan),
+    (shares, otherwise): (usize, bool),
+    options: &Options<'_>,
+) -> Result<(Option<Vec<OwnRows>>, Overrides)> {
+    let bands = match otherwise {
+        true => None,
+        false => bands::own_rows(question, planned, shares, options)?,
+    };
+    let overrides = match &bands {
+        // Workers that have some rows of x must not look at all of them.
+        Some(_) => bands::unpruned(&options.overrides)?,
+        None => options.overrides.clone(),
+    };
+    Ok((bands, overrides))
 }
 
 /// How the question is cut: the plan of its shares, squares where shares are made of them, and the
