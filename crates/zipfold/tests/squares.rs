@@ -79,7 +79,13 @@ fn told(answer: &Answer<'_>) -> String {
     let (job, Outcome { outputs, tally, .. }) = (&answer.job, &answer.outcome);
     let state = |(fold, output): (&Fold, &Output)| match output {
         Output::State(state @ (State::Top(_) | State::Reduce(_))) => {
-            format!("{:?}", fold.columns(state, job.space.n, job.space.m))
+            let answer = fold.columns(state, job.space.n, job.space.m).unwrap();
+            let numbers = |column| {
+                let all = answer.all(column);
+                (0..answer.lines()).map(move |line| all.get(line)).collect()
+            };
+            let all: Vec<Vec<f64>> = answer.columns.iter().map(numbers).collect();
+            format!("{all:?}")
         }
         Output::State(state) => format!("{state:?}"),
         _ => panic!("a dense result"),
