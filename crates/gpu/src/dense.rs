@@ -83,7 +83,7 @@ pub fn source(
     ];
     let mut source = header(runtime) + &panels::panels(job, rows);
     if let matrix::MatrixKernel::Products(shape) = work.kernel {
-        source += products::functions(shape.input);
+        source += &products::functions(shape.input, shape.units);
     }
     for (name, map) in named.into_iter().flatten() {
         source += &match work.kernel {

@@ -34,6 +34,7 @@ use zipfold_plan::device::open_pairs::LazyPairs;
 use zipfold_plan::device::sweeps::PairTiles;
 use zipfold_plan::device::{self, Blocks, DeviceWork, Facts, OnDevice, Runtime};
 use zipfold_plan::executor::{Executor, Folded, Nowhere, Sink, Stop};
+use zipfold_plan::overrides::MatrixUnits;
 use zipfold_plan::overrides::Residency;
 use zipfold_plan::{Plan, Tile};
 
@@ -451,14 +452,18 @@ fn kinds(work: &DeviceWork, precision: Precision) -> Kinds {
         DeviceWork::Matrix(Matrix {
             kernel: matrix::MatrixKernel::Products(shape),
             ..
-        }) => Some(ProductRows::Plain(shape.input)),
+        }) => Some(ProductRows::Plain {
+            input: shape.input,
+            paired: shape.units == MatrixUnits::Warps,
+        }),
         DeviceWork::Sweeps(folds) => {
             let mut found = folds.iter().filter_map(|sweeps| {
                 let products = sweeps.products.as_ref()?;
-                let paired = PairTiles::Products { paired: true };
                 Some(ProductRows::Scaled {
                     rounding: Arc::new(products.rounding.clone()),
-                    paired: sweeps.passes.iter().all(|pass| pass.tiled == Some(paired)),
+                    paired: sweeps.passes.iter().all(|pass| {
+                        matches!(pass.tiled, Some(PairTiles::Products { paired: true, .. }))
+                    }),
                 })
             });
             found.next()

@@ -101,8 +101,13 @@ impl SideRows<'_> {
 /// How rows become what matrix units multiply.
 #[derive(Clone, Debug)]
 pub enum ProductRows {
-    /// Each number is rounded to this type.
-    Plain(ProductType),
+    /// Each number is rounded.
+    Plain {
+        /// To this type.
+        input: ProductType,
+        /// Whether rows r and r + 8 of x are paired, where they are of single precision or less.
+        paired: bool,
+    },
     /// Numbers are moved and scaled before; where squared differences are wanted, the squared length
     /// of a row is one more number of it.
     Scaled {
@@ -117,7 +122,7 @@ impl ProductRows {
     /// The type that is multiplied.
     pub fn input(&self) -> ProductType {
         match self {
-            ProductRows::Plain(input) => *input,
+            ProductRows::Plain { input, .. } => *input,
             ProductRows::Scaled { .. } => ProductType::Half(Rounding::TYPE),
         }
     }
@@ -127,21 +132,21 @@ impl ProductRows {
     }
     fn has_norms(&self) -> bool {
         match self {
-            ProductRows::Plain(_) => false,
+            ProductRows::Plain { .. } => false,
             ProductRows::Scaled { rounding, .. } => rounding.form == ProductForm::Squares,
         }
     }
     /// Component `k` of a row of `side` before it is rounded.
     fn scaled(&self, side: Side, k: usize, value: f64) -> f64 {
         match self {
-            ProductRows::Plain(_) => value,
+            ProductRows::Plain { .. } => value,
             ProductRows::Scaled { rounding, .. } => rounding.scaled(side, k, value),
         }
     }
     /// Whether rows r and r + 8 of `side` share their places.
     fn is_paired(&self, side: Side) -> bool {
         let paired = match self {
-            ProductRows::Plain(input) => input.precision() == Precision::F32,
+            ProductRows::Plain { input, paired } => *paired && input.precision() == Precision::F32,
             ProductRows::Scaled { paired, .. } => *paired,
         };
         paired && side == Side::X
@@ -169,7 +174,7 @@ impl ProductRows {
     /// What undoes the scale of a squared length of `side`.
     fn unscaled(&self, side: Side) -> f64 {
         match self {
-            ProductRows::Plain(_) => 1.0,
+            ProductRows::Plain { .. } => 1.0,
             ProductRows::Scaled { rounding, .. } => rounding.scale[side as usize].powi(-2),
         }
     }

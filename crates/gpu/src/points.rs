@@ -107,7 +107,7 @@ impl<'j> Points<'j> {
             let kernel = kernels
                 .next()
                 .ok_or_else(|| Error::internal("no kernel was compiled"))?;
-            let kernel = match strip::dynamic(&job.low, shape).or(counters(job, shape)) {
+            let kernel = match strip::dynamic(job, shape).or(counters(job, shape)) {
                 Some(bytes) => kernel.with_shared(bytes)?,
                 None => kernel,
             };

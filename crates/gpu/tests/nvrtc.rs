@@ -230,7 +230,9 @@ fn failure(what: &str, arch: usize, source: &str) -> Option<String> {
         Err(e) => Some(format!("{what}: {e}")),
         Ok(log) => {
             let spills = log.lines().any(|line| spilled(line) > most);
-            spills.then(|| format!("{what} sm_{arch} spills: {log}"))
+            // Products of warpgroups that wait for each other.
+            let serial = log.contains("serialized");
+            (spills || serial).then(|| format!("{what} sm_{arch} spills, or waits: {log}"))
         }
     }
 }
@@ -303,7 +305,10 @@ fn kernels(pairs: std::ops::Range<usize>) -> Vec<(String, usize, String)> {
                         Overrides::default()
                     };
                     let plan = choose(&job, &Machine::default(), &overrides).unwrap();
-                    let facts = Facts::described(Runtime::Cuda);
+                    let facts = Facts {
+                        capability: arch,
+                        ..Facts::described(Runtime::Cuda)
+                    };
                     let ranges = data_facts(&job, std::slice::from_ref(&facts), &overrides);
                     let plan =
                         device::plan_for(&job, plan, &facts, &overrides, ranges.as_ref()).unwrap();

@@ -96,7 +96,7 @@ pub fn plan_for_all(
     let input = low_precision::input(job, overrides)?;
     plan.reasons
         .extend(input.map(|input| why_products(input, overrides)));
-    let matrix = Matrix::choose(job, plan.precision, facts.runtime, input, overrides)?;
+    let matrix = Matrix::choose(job, plan.precision, common, input, overrides)?;
     // One matrix, else folds, else values for the host.
     let work = match matrix {
         Some(matrix) => DeviceWork::Matrix(matrix),

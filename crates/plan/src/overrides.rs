@@ -193,6 +193,14 @@ words! {
         /// A sweep.
         Sweep = "sweep",
     }
+    /// How matrix units take rows.
+    MatrixUnits {
+        /// Each warp multiplies what it has in registers (`mma`).
+        Warps = "warp",
+        /// Four warps multiply what is in shared memory (`wgmma`): NVIDIA devices of compute capability
+        /// 9.0, and OpenCL by plain code, for tests.
+        Warpgroups = "warpgroup",
+    }
     /// How blocks of threads are laid over a triangle (Navarro and Hitschfeld 2013).
     TriangleMap {
         /// Rectangular box: the part above the diagonal turned into the place below.
@@ -480,6 +488,7 @@ overrides! {
     load_vector: LoadWidth = "load.vector", "numbers that a device loads at a time";
     join_output: JoinOutput = "join.output", "matches go to pages at once, or are counted first";
     dense_input: DenseInput = "dense.input", "the type in which matrix units take rows; f16, bf16 and tf32 round them, tf32x3 rounds products";
+    matrix_units: MatrixUnits = "matrix.units", "how matrix units take rows: each warp from registers, or four warps together from shared memory";
     dense_slice: Number<1, 32> = "dense.slice", "components of a slice of a dense kernel";
     dense_band: Number<1, 1024> = "dense.band", "rows of tiles whose blocks matrix units take together";
     dense_blocks: Number<1, 4> = "dense.blocks", "blocks of a dense kernel on a processor";

@@ -33,10 +33,8 @@ pub(super) struct Epilogue {
     pub end: String,
 }
 
-/// Entries of the pairs that double precision decides, in the place of the slices when these are
-/// worked off.
-pub(super) const ENTRIES: &str =
-    "ZF_SHARED_ARG zf_u16* queue = (ZF_SHARED_ARG zf_u16*)slices;\n    if (tid == 0u) fill = 0u;\n";
+/// Entries of the pairs that double precision decides, in the shared memory of the fold.
+pub(super) const ENTRIES: &str = "ZF_SHARED_ARG zf_u16* queue = (ZF_SHARED_ARG zf_u16*)scratch;\n    if (tid == 0u) fill = 0u;\n";
 
 /// Declares a bit for every pair of a thread.
 pub(super) fn marks(bits: &str) -> String {

@@ -90,9 +90,11 @@ pub(super) fn pairs(shape: &Shape, truth: &Truth, page: usize) -> Epilogue {
         look: truth.maybe.clone(),
         absorb: marked("odd", &truth.maybe) + &marked("hits", &truth.sure),
         settle: "ZF_UNROLL for (int w = 0; w < 4; w++) odd[w] &= ~hits[w];\n".to_string()
+            + "if (ZF_BARRIER_ANY((hits[0] | hits[1] | hits[2] | hits[3] | odd[0] | odd[1] | odd[2] | odd[3]) != 0u)) {\n"
             + &entered("hits", " + 0x8000u")
             + &entered("odd", "")
-            + &fill(include_str!("../kernels/strip_pages.c"), &places),
+            + &fill(include_str!("../kernels/strip_pages.c"), &places)
+            + "}\n",
         end: "ZF_BARRIER();\n    if (tid == 0u) { if (page != 0xffffffffu) fills[page] = used; resume[block] = 0xffffffffu; }".into(),
         ..Epilogue::default()
     }

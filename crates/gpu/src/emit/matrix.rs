@@ -18,18 +18,20 @@ use super::maps::{self, Map, Placing};
 use super::pair::{RootText, pair_text};
 use super::type_name;
 use super::values::NO_ACCESS;
+use super::warpgroup;
 use std::fmt::Write;
 use zipfold_core::pair::lower::Lowered;
 use zipfold_core::{Job, Precision};
 use zipfold_plan::device::matrix::ProductShape;
 use zipfold_plan::device::products::{Rounding, STAYING};
 use zipfold_plan::low_precision::ProductType;
+use zipfold_plan::overrides::MatrixUnits;
 
 /// Rows and columns of a tile of pairs.
 pub const TILE: usize = 128;
 /// Bytes of a group of components, which one load takes, and groups of a slice.
-const GROUP: usize = 16;
-const SLICE: usize = 4;
+pub(super) const GROUP: usize = 16;
+pub(super) const SLICE: usize = 4;
 /// Slices that shared memory holds at least.
 const STAGES: usize = 3;
 
@@ -58,7 +60,10 @@ fn down(input: ProductType) -> usize {
 }
 
 /// Where the lanes of a warp have their cells.
-pub(super) fn cells(input: ProductType) -> String {
+pub(super) fn cells(input: ProductType, units: MatrixUnits) -> String {
+    if units == MatrixUnits::Warpgroups {
+        return "const zf_u32 group = tid % 32u / 4u, lane = tid % 4u, down = tid / 32u * 16u, over = 0u; (void)over;".into();
+    }
     format!(
         "const zf_u32 group = tid % 32u / 4u, lane = tid % 4u;\n    \
          const zf_u32 down = tid / 64u * {}u, over = tid / 32u % 2u * 64u;",
@@ -75,10 +80,14 @@ pub(super) fn inputs(input: ProductType) -> String {
 }
 
 /// What multiplies slices, before the kernels.
-pub fn functions(input: ProductType) -> &'static str {
-    match input.precision() {
+pub fn functions(input: ProductType, units: MatrixUnits) -> String {
+    let text = match input.precision() {
         Precision::F32 => include_str!("../kernels/halves.h"),
         Precision::F64 => include_str!("../kernels/doubles.h"),
+    };
+    match units {
+        MatrixUnits::Warps => text.into(),
+        MatrixUnits::Warpgroups => [text, include_str!("../kernels/warpgroup.h")].concat(),
     }
 }
 
@@ -93,7 +102,7 @@ pub fn kernel(
     mirror: bool,
 ) -> String {
     let (low, input) = (&job.low, shape.input);
-    let slices = Slices::of_matrix(shape);
+    let tile = MatrixTile::new(low, shape);
     let pair = pair_text(low, None, input.precision());
     let value = match &pair.roots[root] {
         RootText::Numbers(n) => n[0].clone(),
@@ -118,17 +127,18 @@ pub fn kernel(
             },
         ),
         ("INPUTS", inputs(input)),
-        ("CELLS", cells(input)),
+        ("CELLS", cells(input, shape.units)),
+        ("BEGIN", tile.begin),
         ("THREADS", threads(input).to_string()),
         ("BLOCKS", (down(input) / 2).to_string()),
         ("NUMBER", type_name(input.precision()).into()),
         ("TWO", two(input.precision()).into()),
-        ("DOWN", down(input).to_string()),
-        ("VECTORS", (slices.bytes() / 16).to_string()),
-        (
-            "LOOP",
-            products(low, input, (["x", "y"], zero(input)), &slices),
-        ),
+        ("DOWN", tile.products[0].to_string()),
+        ("OVER", tile.products[1].to_string()),
+        ("APART", tile.apart.to_string()),
+        ("VECTORS", (shape.bytes() / 16).to_string()),
+        ("BARRIERS", tile.barriers),
+        ("LOOP", tile.text),
         ("GROUPS", groups(low.dim, input).to_string()),
         ("XA", low.row_scalars[0].len().to_string()),
         ("YA", low.row_scalars[1].len().to_string()),
@@ -137,6 +147,56 @@ pub fn kernel(
         ("VALUE", value),
     ];
     access(low) + &fill(include_str!("../kernels/matrix.c"), &places) + NO_ACCESS
+}
+
+/// How a thread has its part of a tile of a matrix.
+struct MatrixTile {
+    /// Declares barriers.
+    barriers: String,
+    /// What stands before the loop, and the loop.
+    begin: String,
+    text: String,
+    /// Products below and beside each other, and rows from one to the next below.
+    products: [usize; 2],
+    apart: usize,
+}
+
+impl MatrixTile {
+    fn new(low: &Lowered, shape: &ProductShape) -> Self {
+        let input = shape.input;
+        match shape.units {
+            MatrixUnits::Warps => {
+                let slices = Slices::of_matrix(shape);
+                let rows = "const size_t y_rows = (size_t)ZF_PANEL_Y(j0) * @GROUPS@u * 128u;\n";
+                MatrixTile {
+                    barriers: String::new(),
+                    begin: format!(
+                        "const size_t x_rows = (size_t)ZF_PANEL_X(i0) * @GROUPS@u * 128u;\n{rows}"
+                    ),
+                    text: products(low, input, (["x", "y"], zero(input)), &slices),
+                    products: [down(input), 8],
+                    apart: 16,
+                }
+            }
+            MatrixUnits::Warpgroups => {
+                let slices = warpgroup::Slices::of_matrix(low, shape);
+                let sides = warpgroup::Sides {
+                    names: ["x", "y"],
+                    first: "i0",
+                    second: "j0",
+                    skip: None,
+                    numbers: 0,
+                };
+                MatrixTile {
+                    barriers: slices.declared(),
+                    begin: slices.begin(&sides),
+                    text: slices.products(input, &sides, (zero(input), "")),
+                    products: [2, 16],
+                    apart: 64,
+                }
+            }
+        }
+    }
 }
 
 /// Statements that set the tile of a block of a rectangle: blocks of `band` rows of tiles go together,

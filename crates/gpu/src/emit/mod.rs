@@ -19,6 +19,7 @@ mod product_tile;
 pub mod strip;
 pub mod sweep;
 pub mod values;
+mod warpgroup;
 pub mod whole_pairs;
 
 use zipfold_core::Precision;

@@ -20,10 +20,10 @@ use super::epilogue::{Deciding, Epilogue, NONE_WAITS, marked, marks, waiting};
 use super::folds;
 use super::join::Truth;
 use super::pair::{PairText, RootText, fast_pair_text, pair_text};
-use super::product_tile::{NO_CELLS, ProductTile, TileTexts};
+use super::product_tile::{NO_CELLS, ProductSlices, ProductTile, TileTexts};
 use super::sweep;
 use super::values::width;
-use super::{fill, matches, matrix, nearest};
+use super::{fill, matches, nearest};
 use zipfold_core::fold::{Fold, Histogram, JoinKind, Nearest, Reduce, ReduceOp};
 use zipfold_core::pair::lower::Lowered;
 use zipfold_core::{Job, Precision};
@@ -72,19 +72,24 @@ pub fn kernel(
         RootText::Components(..) => "0".into(),
     };
     let mut fold = epilogue(&job.folds[0], shape, &known, page, &root);
-    if let Some([line, look]) = nearest_of(&job.folds[0])
-        .zip(known.rounding)
-        .and_then(|(f, rounding)| ProductTile::new(low, shape, rounding).reach(&f))
+    if let Some([line, look]) =
+        nearest_of(&job.folds[0])
+            .zip(known.rounding)
+            .and_then(|(f, rounding)| {
+                ProductTile::new(low, shape, rounding, scratch(&job.folds[0])).reach(&f)
+            })
     {
         fold.line += &line;
         fold.look = look;
     } else if low.operations().1 > CHEAP {
         fold.look.clear();
     }
+    let skip = skipped(shape, &fold);
     let tile = match (tiles, known.rounding) {
         (PairTiles::Registers(tile), _) => in_registers(low, shape, tile, &pair),
         (PairTiles::Products { .. }, Some(rounding)) => {
-            ProductTile::new(low, shape, rounding).texts(&pair)
+            let scratch = scratch(&job.folds[0]);
+            ProductTile::new(low, shape, rounding, scratch).texts(&pair, &skip)
         }
         // INVARIANT: a plan with products has their rounding.
         (PairTiles::Products { .. }, None) => TileTexts::default(),
@@ -100,7 +105,7 @@ pub fn kernel(
         ("B", names[1].into()),
         ("PA", names[0].to_uppercase()),
         ("PB", names[1].to_uppercase()),
-        ("SKIP", skipped(shape, &fold)),
+        ("SKIP", skip),
         ("ALL", sweep::all(shape.domain, shape.anchor)),
         (
             "KEEP",
@@ -134,16 +139,25 @@ fn in_registers(low: &Lowered, shape: &Shape, tile: &Tile, pair: &PairText) -> T
     let text = TileText::new(low, tile, at);
     let shared = (tile.copy.stages() * text.stage_size()).max(QUEUE);
     let cells = "#define ZF_ROW(p) ((p) < 4 ? ty * 4u + (p) : 60u + ty * 4u + (p))\n\
-                 #define ZF_COLUMN(q) ((q) / 4 * 32u + tx * 4u + (q) % 4)\n\
-                 #define ZF_PART tx\n";
+                 #define ZF_COLUMN(p, q) ((q) / 4 * 32u + tx * 4u + (q) % 4)\n\
+                 #define ZF_PART(p) tx\n";
     TileTexts {
         before: text.macros() + cells,
         inner: text.places(&pair.stages[0]),
         places: vec![
             ("INPUTS", sweep::inputs(shape)),
             ("T", "float".into()),
-            ("SLICES", format!("ZF_SHARED float slices[{shared}];")),
+            (
+                "SLICES",
+                format!(
+                    "ZF_SHARED float slices[{shared}];\n    ZF_SHARED_ARG float* scratch = slices; (void)scratch;"
+                ),
+            ),
             ("BEGIN", String::new()),
+            ("FIRST_SLICES", String::new()),
+            ("TILE_BEGINS", "ZF_BARRIER();".into()),
+            ("TILE_IS_THERE", "ZF_BARRIER();".into()),
+            ("LEAVE", "return;".into()),
             (
                 "PLACES",
                 "const zf_u32 tx = tid % @TX@u, ty = tid / @TX@u;"
@@ -160,10 +174,32 @@ fn in_registers(low: &Lowered, shape: &Shape, tile: &Tile, pair: &PairText) -> T
 }
 
 /// Bytes of shared memory that the launch of a kernel asks for.
-pub fn dynamic(low: &Lowered, shape: &Shape) -> Option<usize> {
+pub fn dynamic(job: &Job, shape: &Shape) -> Option<usize> {
     match shape.tiled? {
         PairTiles::Registers(_) => None,
-        PairTiles::Products { paired } => Some(matrix::Slices::new(low.dim, paired).bytes()),
+        PairTiles::Products { units, paired } => {
+            Some(ProductSlices::new(job.low.dim, units, paired, scratch(&job.folds[0])).bytes())
+        }
+    }
+}
+
+/// Bytes of shared memory that `fold` keeps while it takes the values of a tile.
+fn scratch(fold: &Fold) -> usize {
+    match fold {
+        Fold::Join(f) if f.kind == JoinKind::Inner => QUEUE * 4,
+        Fold::Nearest(_) | Fold::Reduce(_) if nearest_of(fold).is_some_and(|f| f.k <= GROUPS) => {
+            GROUPS * TILE * 4
+        }
+        Fold::Nearest(_)
+        | Fold::Reduce(_)
+        | Fold::Join(_)
+        | Fold::Histogram(_)
+        | Fold::Dense(_)
+        | Fold::Extremes(_)
+        | Fold::Top(_)
+        | Fold::Quantile(_)
+        | Fold::Listed(_)
+        | Fold::Grouped(_) => 0,
     }
 }
 
@@ -308,9 +344,9 @@ fn best(f: &Nearest, shape: &Shape, value: &str, (abs, rel): (f64, f64)) -> Epil
     } else {
         String::new()
     };
-    let owners = format!(
-        "ZF_BARRIER();\n                        for (zf_u32 n = 0u; n < batch; n++) if (owned[n] == tid) {{ {LIST} \
-         zf_keep(near_v, near_i, slot, lanes, values[n], others[n]); }}\n                        ZF_BARRIER();"
+    let owners = fill(
+        include_str!("../kernels/strip_owners.c"),
+        &[("LIST", LIST.into())],
     );
     let settled =
         format!("if (first + tid < a1) {{ {LIST} zf_settle(near_v, near_i, slot, lanes); }}");
@@ -325,9 +361,9 @@ fn best(f: &Nearest, shape: &Shape, value: &str, (abs, rel): (f64, f64)) -> Epil
     Epilogue {
         args: ", ZF_OUT(double) near_v, ZF_OUT(zf_u32) near_i".into(),
         own: waiting()
-            + " ZF_SHARED int fresh; ZF_SHARED float limits[128]; ZF_SHARED double values[128]; ZF_SHARED zf_u32 owned[128]; ZF_SHARED zf_u32 others[128];",
+            + " ZF_SHARED float limits[128]; ZF_SHARED double values[128]; ZF_SHARED zf_u32 owned[128]; ZF_SHARED zf_u32 others[128];",
         state: format!(
-            "{NONE_WAITS}if (tid == 0u) fresh = 1;\n    \
+            "{NONE_WAITS}int fresh = 1;\n    \
              if (first + tid < a1) {{ {LIST} zf_empty(near_v, near_i, slot, lanes); }}\n    limits[tid] = ZF_INF_F;"
         ),
         first,
@@ -347,7 +383,7 @@ fn best(f: &Nearest, shape: &Shape, value: &str, (abs, rel): (f64, f64)) -> Epil
         look: format!("{sign}({value}) <= limit"),
         absorb: marked("hits", &format!("{sign}({value}) <= limit")),
         settle: deciding.settle(shape),
-        after: "if (tid == 0u) fresh = 0;".into(),
+        after: "fresh = 0;".into(),
         end: deciding.end(shape) + if nearest::is_heap(f) { &settled } else { "" },
         ..Epilogue::default()
     }
@@ -417,7 +453,7 @@ fn sums(f: &Reduce, value: &str) -> Epilogue {
     };
     Epilogue {
         args: ", ZF_IN(float) weights, ZF_OUT(double) out, ZF_OUT(zf_u32) counts".into(),
-        state: "ZF_SHARED_ARG float* parts = (ZF_SHARED_ARG float*)slices;\n    double total = 0.0;".into(),
+        state: "ZF_SHARED_ARG float* parts = (ZF_SHARED_ARG float*)scratch;\n    double total = 0.0;".into(),
         open: "float part[8]; ZF_UNROLL for (int p = 0; p < 8; p++) part[p] = 0.0f;".into(),
         absorb: format!("part[p] += {term};"),
         settle: "ZF_UNROLL for (int p = 0; p < 8; p++) parts[tx * 128u + (p < 4 ? ty * 4u + p : 60u + ty * 4u + p)] = part[p];\n            \

@@ -16,6 +16,8 @@
 #define ZF_GROUPS_X gridDim.x
 #define ZF_GROUPS_Y gridDim.y
 #define ZF_BARRIER() __syncthreads()
+// A barrier that tells whether something may be so for any thread.
+#define ZF_BARRIER_ANY(some) __syncthreads_or(some)
 #define ZF_REJOIN()
 #define ZF_ADD_SHARED(p, v) atomicAdd(p, v)
 // Counters in shared memory at a place that is a bin as the bits of a float: an address is one shift and one addition.

@@ -17,6 +17,8 @@
 #define ZF_GROUPS_X ((uint)get_num_groups(0))
 #define ZF_GROUPS_Y ((uint)get_num_groups(1))
 #define ZF_BARRIER() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
+// Asked of all threads only where a device answers at once: here it may be so for any.
+#define ZF_BARRIER_ANY(some) 1
 // Where branches of threads end before the barrier of the next step. PoCL (3.1) takes a branch that reaches a barrier in two ways as
 // the first thread of a block does.
 #ifdef ZF_HOST

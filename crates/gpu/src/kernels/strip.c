@@ -1,5 +1,5 @@
 // Tiles of 128 anchors x 128 others, one after another along the others: slices of components of both sides in shared memory,
-// 8 x 16 cells a thread in registers, and the fold takes them from there. ZF_ROW(p) and ZF_COLUMN(q) are the places of a thread's cells.
+// 8 x 16 cells a thread in registers, and the fold takes them from there. ZF_ROW(p) and ZF_COLUMN(p, q) are the places of a thread's cells.
 // a0, a1: the anchors; b0, b1: the others; each block along y takes `span` others from b0 on.
 ZF_KERNEL ZF_BOUNDS(128, @BLOCKS@) void @NAME@(@INPUTS@@ARGS@,
     zf_u32 a0, zf_u32 a1, zf_u32 b0, zf_u32 b1, zf_u32 span)
@@ -17,16 +17,17 @@ ZF_KERNEL ZF_BOUNDS(128, @BLOCKS@) void @NAME@(@INPUTS@@ARGS@,
     const zf_u32 to = b1 - from < span ? b1 : from + span;
     @BEGIN@
     @STATE@
+@FIRST_SLICES@
     for (zf_u32 base = from; base < to; base += 128u) {
         const zf_u32 count = to - base < 128u ? to - base : 128u;
         const zf_u32 end = base + count - 1u;
         if (@SKIP@) continue;
         const size_t @B@_panel = (size_t)ZF_PANEL_@PB@(base) * (@BW@u * 128u);
         const int whole = whole_block && count == 128u && (@ALL@);
-        ZF_BARRIER();
+        @TILE_BEGINS@
 @START@
 @LOOP@@CARRIED@
-        ZF_BARRIER();
+        @TILE_IS_THERE@
         @FIRST@
         const int rounds = @ROUNDS@;
         for (int round = 0; round < rounds; round++) {
@@ -38,7 +39,7 @@ ZF_KERNEL ZF_BOUNDS(128, @BLOCKS@) void @NAME@(@INPUTS@@ARGS@,
                 @LINE@
                 @LOOK@
                 ZF_UNROLL for (int q = 0; q < 16; q++) {
-                    const zf_u32 col = ZF_COLUMN(q), b = base + col;
+                    const zf_u32 col = ZF_COLUMN(p, q), b = base + col;
                     @TEST@
                     const size_t @A@_at = @A@_panel + row, @B@_at = @B@_panel + col;
                     (void)@A@_at; (void)@B@_at; (void)b; (void)col;

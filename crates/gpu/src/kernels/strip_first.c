@@ -1,6 +1,6 @@
         // The k-th least of sixteen groups of a row bounds the k-th least of all from above: so few pairs of the first tile are open.
         if (fresh) {
-            ZF_SHARED_ARG float* least = (ZF_SHARED_ARG float*)slices;
+            ZF_SHARED_ARG float* least = (ZF_SHARED_ARG float*)scratch;
             ZF_UNROLL for (int p = 0; p < 8; p++) {
                 const zf_u32 row = ZF_ROW(p), a = first + row;
                 float low[2];
@@ -11,7 +11,7 @@
                     some = there;
                 }
                 ZF_UNROLL for (int q = 0; q < 16; q++) {
-                    const zf_u32 col = ZF_COLUMN(q), b = base + col;
+                    const zf_u32 col = ZF_COLUMN(p, q), b = base + col;
                     if ((some >> q & 1u) == 0u) continue;
                     const size_t @A@_at = @A@_panel + row, @B@_at = @B@_panel + col;
                     (void)@A@_at; (void)@B@_at; (void)b;
@@ -19,8 +19,8 @@
                     const float value = @VALUE@;
                     low[q / 8] = value < low[q / 8] ? value : low[q / 8];
                 }
-                least[ZF_PART * 256u + row] = low[0];
-                least[ZF_PART * 256u + 128u + row] = low[1];
+                least[ZF_PART(p) * 256u + row] = low[0];
+                least[ZF_PART(p) * 256u + 128u + row] = low[1];
             }
             ZF_BARRIER();
             float far = ZF_INF_F;

@@ -3,7 +3,7 @@
                 zf_u32 bits = w == 0u ? @BITS@[0] : w == 1u ? @BITS@[1] : w == 2u ? @BITS@[2] : @BITS@[3];
                 while (bits != 0u) {
                     const zf_u32 n = ZF_LOWEST(bits), p = w * 2u + n / 16u, q = n % 16u;
-                    const zf_u32 row = ZF_ROW(p), col = ZF_COLUMN(q);
+                    const zf_u32 row = ZF_ROW(p), col = ZF_COLUMN(p, q);
                     bits &= bits - 1u;
                     queue[ZF_ADD_SHARED(&fill, 1u)] = (zf_u16)(row * 128u + col@MARK@);
                 }

@@ -28,7 +28,7 @@
                 }
             }
             ZF_BARRIER();
-            if (total > 0u && page == 0xffffffffu) { if (tid == 0u) resume[block] = base - from; return; }
+            if (total > 0u && page == 0xffffffffu) { if (tid == 0u) resume[block] = base - from; @LEAVE@ }
             for (zf_u32 s = tid; s < held; s += 128u) {
                 const zf_u32 entry = queue[s];
                 if (entry == 0xffffu) continue;

@@ -13,7 +13,9 @@ pub fn is_present() -> bool {
 /// Options that keep the meaning of arithmetic: no contraction, correctly rounded division and
 /// square root.
 pub fn options(capability: usize) -> Vec<String> {
-    let arch = format!("--gpu-architecture=sm_{capability}");
+    // What is of compute capability 9.0 alone (`wgmma`) is behind a name of its own.
+    let own = if capability == 90 { "a" } else { "" };
+    let arch = format!("--gpu-architecture=sm_{capability}{own}");
     let plain = [
         "--fmad=false",
         "--prec-div=true",

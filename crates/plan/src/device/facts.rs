@@ -97,6 +97,11 @@ impl Facts {
             },
         }
     }
+    /// Returns whether four warps multiply rows from shared memory: `wgmma` is of compute capability
+    /// 9.0 alone.
+    pub fn has_warpgroups(&self) -> bool {
+        self.runtime == Runtime::Cuda && self.capability == 90
+    }
     /// Returns the device in the form that the option takes: `cuda:0`.
     #[must_use]
     pub fn id(&self) -> String {
@@ -111,6 +116,8 @@ pub struct Common {
     pub runtime: Runtime,
     /// Bytes of shared memory that a thread block may request on each.
     pub requestable: usize,
+    /// Whether four warps multiply rows from shared memory on each.
+    pub warpgroups: bool,
 }
 
 impl Common {
@@ -120,6 +127,7 @@ impl Common {
         Common {
             runtime,
             requestable: each.min().unwrap_or(0),
+            warpgroups: devices.iter().all(Facts::has_warpgroups),
         }
     }
 }

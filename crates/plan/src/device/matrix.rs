@@ -6,11 +6,12 @@
 //! rows into shared memory, each thread updates 8 × 8 or 8 × 16 pairs from it in registers, and the
 //! next slice is copied meanwhile. Each number that is loaded serves 128 pairs.
 
-use super::facts::Runtime;
+use super::facts::{Common, Runtime};
 use super::loads::load_width;
 use super::maps::Placing;
+use super::products;
 use crate::low_precision::ProductType;
-use crate::overrides::{DeviceFamily, Overrides};
+use crate::overrides::{DeviceFamily, MatrixUnits, Overrides};
 use zipfold_core::fold::Fold;
 use zipfold_core::pair::lower::Lowered;
 use zipfold_core::pair::tree::{ComponentReduce, Id, Node};
@@ -25,6 +26,8 @@ use zipfold_core::{Error, Job, Opt, Precision, Result};
 pub struct ProductShape {
     /// The numbers that are multiplied.
     pub input: ProductType,
+    /// How matrix units take them.
+    pub units: MatrixUnits,
     /// Slices that are copied at a time.
     pub depth: usize,
     /// How many of these copies shared memory holds.
@@ -43,17 +46,18 @@ impl ProductShape {
     /// Returns the shape for numbers of this type.
     ///
     /// # Errors
-    /// `Request` for more copies than shared memory holds.
-    fn new(input: ProductType, runtime: Runtime, overrides: &Overrides) -> Result<Self> {
+    /// `Request` for more copies than shared memory holds, and for units that do not take such numbers.
+    fn new(input: ProductType, common: Common, overrides: &Overrides) -> Result<Self> {
         // OpenCL promises no more than 48 KiB, one slice three times. A slice of double precision has
         // a quarter of the components of one of 16 bits, and warps would wait too often.
-        let depth = match (runtime, input.precision()) {
+        let depth = match (common.runtime, input.precision()) {
             (Runtime::OpenCl, _) => 1,
             (Runtime::Cuda, Precision::F32) => 2,
             (Runtime::Cuda, Precision::F64) => 4,
         };
         let shape = ProductShape {
             input,
+            units: products::units(input, common, overrides)?,
             depth: overrides.dense_slice.map_or(depth, |v| v.get()),
             stages: overrides.dense_stages.map_or(3, |v| v.get()).max(2),
             band: overrides.dense_band.map_or(32, |v| v.get()),
@@ -104,7 +108,7 @@ impl Matrix {
     pub fn choose(
         job: &Job,
         precision: Precision,
-        runtime: Runtime,
+        common: Common,
         input: Option<ProductType>,
         overrides: &Overrides,
     ) -> Result<Option<Matrix>> {
@@ -118,9 +122,9 @@ impl Matrix {
         };
         // The fastest that the data and the formula allow comes first.
         let kernel = match input {
-            Some(input) => MatrixKernel::Products(ProductShape::new(input, runtime, overrides)?),
+            Some(input) => MatrixKernel::Products(ProductShape::new(input, common, overrides)?),
             None if fits(job) && overrides.device_family != Some(DeviceFamily::Pairs) => {
-                MatrixKernel::Blocks(shape(job, precision, runtime, overrides)?)
+                MatrixKernel::Blocks(shape(job, precision, common.runtime, overrides)?)
             }
             None => MatrixKernel::Pairs,
         };

@@ -16,15 +16,17 @@
 //! Matrix units add products of 16 bits in single precision, but cut digits off where a vector unit
 //! rounds: the bound allows for four times the error of rounding.
 
+use super::facts::{Common, Runtime};
 use super::rounding::{Bounds, Ranges};
-use crate::low_precision::LowPrecision;
+use crate::low_precision::{LowPrecision, ProductType};
+use crate::overrides::{MatrixUnits, Overrides};
 use crate::swept::Swept;
-use zipfold_core::Job;
 use zipfold_core::fold::{BLOCK, ReduceOp};
 use zipfold_core::pair::lower::Lowered;
 use zipfold_core::pair::pattern::Reduction;
 use zipfold_core::pair::tree::{Binary, Id, Node, Side};
 use zipfold_core::pair::{Evaluator, Rows};
+use zipfold_core::{Error, Job, Opt, Result};
 
 /// Components from which products serve: matrix units take 16 at a time.
 pub const LEAST: usize = 16;
@@ -53,6 +55,35 @@ const CANDIDATES: f64 = 4.0;
 /// Share of pairs that a predicate may leave to double precision: one of them takes as long as a
 /// hundred products.
 const OPEN: f64 = 0.01;
+
+/// Returns how the matrix units of all devices take rows of numbers of type `input`. Those of four
+/// warps are faster; they take 16-bit numbers and `tf32`.
+///
+/// # Errors
+/// `Request` for units that the devices do not have, or that do not take such numbers.
+pub fn units(input: ProductType, common: Common, overrides: &Overrides) -> Result<MatrixUnits> {
+    let takes = match input {
+        ProductType::Half(_) | ProductType::Tf32 => true,
+        // Numbers are split, or doubled, in registers.
+        ProductType::Tf32x3 | ProductType::F64 => false,
+    };
+    let there = common.warpgroups || common.runtime == Runtime::OpenCl;
+    match overrides.matrix_units {
+        Some(MatrixUnits::Warpgroups) if !takes || !there => {
+            let what = if takes {
+                "a device of compute capability 9.0"
+            } else {
+                "numbers of 16 bits or tf32"
+            };
+            Err(Error::request(format!("warpgroups without {what}"))
+                .at_place(Opt::Set.like("matrix.units"))
+                .remedy(Opt::Set.to("matrix.units=warp")))
+        }
+        Some(asked) => Ok(asked),
+        None if takes && common.warpgroups => Ok(MatrixUnits::Warpgroups),
+        None => Ok(MatrixUnits::Warps),
+    }
+}
 
 /// What the products of rows give.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,9 +13,12 @@ use super::loads::load_width;
 use super::maps::Placing;
 use super::matrix::{self, Copying};
 use super::parts::{agree, parts};
-use super::products::{Products, RowFacts, STAYING};
+use super::products::{self, Products, Rounding, RowFacts, STAYING};
 use super::rounding::{Bound, Bounds, Ranges, is_exact};
-use crate::overrides::{Bins, Diagonal, Filter as Choice, FoldTiles, Input, JoinOutput, Overrides};
+use crate::low_precision::ProductType;
+use crate::overrides::{
+    Bins, Diagonal, Filter as Choice, FoldTiles, Input, JoinOutput, MatrixUnits, Overrides,
+};
 use crate::sweep as tree;
 use crate::swept::Swept;
 use zipfold_core::fold::rows::ReduceAxis;
@@ -218,9 +221,10 @@ impl Sweeps {
                 && ranges.is_some_and(|ranges| own_bounds(job, ranges).is_near()),
             load: 1,
             balanced: false,
-            tiled: products.map(|_| PairTiles::Products {
-                paired: job.low.dim > STAYING && anchors == [Side::X],
-            }),
+            tiled: match products {
+                Some(_) => Some(PairTiles::for_products(job, &anchors, common, overrides)?),
+                None => None,
+            },
             copies: 0,
             listed: false,
         };
@@ -319,13 +323,39 @@ pub enum PairTiles {
     Registers(matrix::MatrixShape),
     /// Products of rounded rows, by matrix units.
     Products {
-        /// Whether rows r and r + 8 of x are packed in pairs, as products take them. Rows that stay in
-        /// shared memory are paired there.
+        /// How matrix units take the rows.
+        units: MatrixUnits,
+        /// Whether rows r and r + 8 of x are packed in pairs, as the products of a warp take them. Rows
+        /// that stay in shared memory are paired there.
         paired: bool,
     },
 }
 
 impl PairTiles {
+    /// Returns the tiles of products for the sides of `job` that are `anchors`.
+    ///
+    /// # Errors
+    /// `Request` for units that the devices do not have.
+    fn for_products(
+        job: &Job,
+        anchors: &[Side],
+        common: Common,
+        overrides: &Overrides,
+    ) -> Result<PairTiles> {
+        let units = products::units(ProductType::Half(Rounding::TYPE), common, overrides)?;
+        let warps = units == MatrixUnits::Warps;
+        Ok(PairTiles::Products {
+            units,
+            paired: warps && job.low.dim > STAYING && anchors == [Side::X],
+        })
+    }
+    /// Returns how matrix units take rows, if they compute the pairs.
+    pub fn units(self) -> Option<MatrixUnits> {
+        match self {
+            PairTiles::Registers(_) => None,
+            PairTiles::Products { units, .. } => Some(units),
+        }
+    }
     /// Why pairs come from them.
     fn reason(self) -> &'static str {
         match self {

@@ -61,15 +61,18 @@ fn is_decided((text, domain): (&str, Domain), name: &str, (n, d): (usize, usize)
     )
     .unwrap();
     let wanted = numbers(&job, &oracle::run(&job).unwrap());
-    let got = match on_device(&problem, &job, device, &[("fold.tiles", "matrix")]) {
-        Err(e) if e.to_string().contains("products of rounded rows") => return false,
-        other => other.expect(text),
-    };
-    assert_eq!(
-        difference(&got[0], &wanted[0], same),
-        None,
-        "{text} {domain:?} {name} {n} × {d}"
-    );
+    for units in ["warp", "warpgroup"] {
+        let set = [("fold.tiles", "matrix"), ("matrix.units", units)];
+        let got = match on_device(&problem, &job, device, &set) {
+            Err(e) if e.to_string().contains("products of rounded rows") => return false,
+            other => other.expect(text),
+        };
+        assert_eq!(
+            difference(&got[0], &wanted[0], same),
+            None,
+            "{text} {domain:?} {name} {n} × {d} by {units}"
+        );
+    }
     true
 }
 

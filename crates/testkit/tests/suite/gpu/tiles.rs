@@ -390,13 +390,15 @@ fn inner_products_of_16_bit_rows_are_those_of_single_precision() {
             );
         }
         let wanted = numbers(&job, &oracle::run(&job).unwrap());
-        let got = on_device(&problem, &job, device, &[]).unwrap();
-        assert_eq!(
-            difference(&got[0], &wanted[0], |a, b| (a - b).abs()
-                <= 1e-5 * b.abs().max(1.0)),
-            None,
-            "{pair} {dim} {half:?}"
-        );
+        for units in ["warp", "warpgroup"] {
+            let got = on_device(&problem, &job, device, &[("matrix.units", units)]).unwrap();
+            assert_eq!(
+                difference(&got[0], &wanted[0], |a, b| (a - b).abs()
+                    <= 1e-5 * b.abs().max(1.0)),
+                None,
+                "{pair} {dim} {half:?} by {units}"
+            );
+        }
     }
     // Numbers of single precision are rounded where asked, and only there.
     let problem = problem("pair = { formula = \"sum(x * y)\" }\nfolds = [{ kind = \"matrix\" }]");
@@ -434,15 +436,16 @@ fn inner_products_by_matrix_units_are_as_near_as_their_type_says() {
         ),
         ("sum(x * y)", "matrix", Domain::Square),
     ];
-    // By type: the precision asked for, and the error of a product by its magnitude.
+    // By type: the units and the precision asked for, and the error of a product by its magnitude.
     let types = [
-        ("tf32", Precision::F32, 2f64.powi(-10)),
-        ("tf32x3", Precision::F32, 2f64.powi(-19)),
-        ("f64", Precision::F64, 2f64.powi(-50)),
+        ("tf32", "warp", Precision::F32, 2f64.powi(-10)),
+        ("tf32", "warpgroup", Precision::F32, 2f64.powi(-10)),
+        ("tf32x3", "warp", Precision::F32, 2f64.powi(-19)),
+        ("f64", "warp", Precision::F64, 2f64.powi(-50)),
     ];
-    for (at, (input, precision, error)) in types.iter().cycle().take(24).enumerate() {
-        let (pair, kind, domain) = pairs[at / 3 % 4];
-        let dim = [8, 17, 64, 301][(at / 3 + at) % 4];
+    for (at, (input, units, precision, error)) in types.iter().cycle().take(32).enumerate() {
+        let (pair, kind, domain) = pairs[at / 4 % 4];
+        let dim = [8, 17, 64, 301][(at / 8 + at) % 4];
         let text = format!("pair = {{ formula = \"{pair}\" }}\nfolds = [{{ kind = \"{kind}\" }}]");
         let problem = Problem {
             domain: Some(domain),
@@ -467,9 +470,10 @@ fn inner_products_by_matrix_units_are_as_near_as_their_type_says() {
         };
         let job = describe(&problem, data).unwrap();
         let wanted = numbers(&job, &oracle::run(&job).unwrap());
-        let shape = ("dense.slice", ["1", "2"][at / 3 % 2]);
-        let set = [("dense.input", *input), shape, ("dense.band", "2")];
-        let outcome = outcome_of(&problem, &job, device, &set[..1 + at / 3 % 3]).unwrap();
+        let shape = ("dense.slice", ["1", "2"][at / 4 % 2]);
+        let input_of = [("dense.input", *input), ("matrix.units", *units)];
+        let set = [input_of[0], input_of[1], shape, ("dense.band", "2")];
+        let outcome = outcome_of(&problem, &job, device, &set[..2 + at / 4 % 3]).unwrap();
         let Some(DeviceWork::Matrix(matrix)) = outcome.plan.device.as_ref().map(|on| &on.work)
         else {
             panic!("{pair} as {input} on the host")
