@@ -185,6 +185,14 @@ impl Reduce {
             Some(w) => w[row * self.weight_width + part],
         }
     }
+    /// Gives the places of minima and maxima among the states of rows the names `cols`.
+    fn rename(&self, acc: &mut [f64], cols: &[u32]) {
+        if self.op.is_extreme() {
+            let places = acc.iter_mut().skip(1).step_by(2);
+            let found = places.filter(|at| at.is_finite());
+            found.for_each(|at| *at = f64::from(cols[*at as usize]));
+        }
+    }
     /// Returns the state of a row before any value.
     fn identity(&self) -> Vec<f64> {
         let mut start = vec![];
@@ -619,11 +627,14 @@ impl ReduceState {
         let first = self.acc.len();
         self.acc.extend_from_slice(&part.acc);
         self.counts.extend_from_slice(&part.counts);
-        if fold.op.is_extreme() {
-            let places = self.acc[first..].iter_mut().skip(1).step_by(2);
-            let found = places.filter(|at| at.is_finite());
-            found.for_each(|at| *at = f64::from(cols[*at as usize]));
-        }
+        fold.rename(&mut self.acc[first..], cols);
+    }
+    /// Returns the states as those of the rows from `start` on, whose row j of y is `cols[j]`. These
+    /// ascend, so ties keep their order.
+    pub(crate) fn of_some_rows(mut self, fold: &Reduce, start: usize, cols: &[u32]) -> Self {
+        debug_assert!(self.pieces.is_empty(), "pieces of a run that has ended");
+        fold.rename(&mut self.acc, cols);
+        ReduceState { start, ..self }
     }
     /// Returns the rows that have states.
     pub(super) fn span(&self) -> Range<usize> {
