@@ -439,7 +439,8 @@ mod tests {
         for square in sorted.chunks(tiles.len() / 16) {
             let first = &square[0];
             assert!(first.rows.start.is_multiple_of(1024) && first.cols.start.is_multiple_of(1024));
-            let within = |at: &Range<usize>, first: usize| at.start >= first && at.end <= first + 1024;
+            let within =
+                |at: &Range<usize>, first: usize| at.start >= first && at.end <= first + 1024;
             let inside = |tile: &Tile| {
                 within(&tile.rows, first.rows.start) && within(&tile.cols, first.cols.start)
             };

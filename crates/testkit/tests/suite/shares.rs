@@ -238,7 +238,10 @@ fn cells_of_half_of_the_pairs_have_the_bits_of_one_run_and_few_bytes() {
     for count in [8, 30] {
         assert_eq!(shape(&query.job, &query.plan, count), Cut::Cells);
         let parts = parts((&problem, &data), ("off", 128), count).unwrap();
-        let bytes: usize = parts.iter().map(|(_, part)| encode(part).unwrap().len()).sum();
+        let bytes: usize = parts
+            .iter()
+            .map(|(_, part)| encode(part).unwrap().len())
+            .sum();
         // Counts of values take two bytes in files, and eight in memory.
         let predicted = cell_bytes(&query.job, count) as usize;
         assert!(bytes < predicted, "{count}: {bytes} of {predicted}");
