@@ -43,8 +43,7 @@ impl Node {
             level: blocks.trailing_zeros() as u8,
         }
     }
-    /// Returns whether this is a node of columns of which there are so many `blocks`: what a file
-    /// says may be anything.
+    /// Returns whether this is a node of a sum over `blocks` blocks: what a file says may be anything.
     pub(super) fn fits(self, blocks: usize) -> bool {
         self == Node::WHOLE
             || self.first < blocks
