@@ -85,6 +85,17 @@ impl Node {
 }
 
 /// Sums of ascending nodes, joined as far as they are there: a counter whose digits are sums.
+///
+/// ```
+/// use zipfold_core::fold::{Ladder, Node};
+///
+/// let mut ladder = Ladder::default();
+/// for block in 3..8 {
+///     ladder.push(Node::with_block(block, 1), 1, |left, right| *left += right);
+/// }
+/// let sums: Vec<i32> = ladder.take_rungs().map(|(_, sum)| sum).collect();
+/// assert_eq!(sums, [1, 4]);
+/// ```
 #[derive(Clone, Debug)]
 pub struct Ladder<S> {
     rungs: Vec<(Node, S)>,
@@ -99,8 +110,7 @@ impl<S> Default for Ladder<S> {
 impl<S> Ladder<S> {
     /// Adds the sum of a node behind all others. `join` adds a right half to its left one.
     #[inline]
-    pub fn push(&mut self, node: Node, sum: S, mut join: impl FnMut(&mut S, S)) {
-        let (mut node, mut sum) = (node, sum);
+    pub fn push(&mut self, mut node: Node, mut sum: S, mut join: impl FnMut(&mut S, S)) {
         while let Some((_, mut left)) = self.rungs.pop_if(|(left, _)| left.is_left_of(node)) {
             join(&mut left, sum);
             (node, sum) = (node.parent(), left);
