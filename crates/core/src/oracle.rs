@@ -11,7 +11,8 @@
 
 use crate::describe::Job;
 use crate::error::Result;
-use crate::fold::rows::{Reduce, ReduceAxis, ReduceState, pieces};
+use crate::fold::row_states::{pieces, push_pieces};
+use crate::fold::rows::{Reduce, ReduceAxis};
 use crate::fold::runs::{self, by_number};
 use crate::fold::{BLOCK, Fold, RowPiece, State, Tally, ValuedPair};
 use crate::pair::{Evaluator, Rows};
@@ -100,9 +101,11 @@ pub fn run(job: &Job) -> Result<OracleAnswer> {
         for jb in 0..m.div_ceil(BLOCK) {
             let rows = ib * BLOCK..((ib + 1) * BLOCK).min(n);
             let cols = jb * BLOCK..((jb + 1) * BLOCK).min(m);
-            oracle.block(rows, &cols);
+            oracle.block([ib, jb], rows, &cols);
         }
     }
+    let folds = job.folds.iter().zip(&mut oracle.answer.states);
+    folds.for_each(|(fold, state)| fold.close(state, None));
     Ok(oracle.answer)
 }
 
@@ -157,12 +160,14 @@ impl<'j> Evaluation<'j> {
         }
     }
     /// Visits one block. Folds by row collect it in pieces of their own, as every engine does.
-    fn block(&mut self, rows: Range<usize>, cols: &Range<usize>) {
+    fn block(&mut self, [ib, jb]: [usize; 2], rows: Range<usize>, cols: &Range<usize>) {
         let mut pieces = pieces(&self.job.folds, &rows, cols, self.half);
         for i in rows {
             self.row(i, cols, &mut pieces);
         }
-        self.merge(pieces);
+        let made = pieces.into_iter().enumerate();
+        let made = made.filter_map(|(at, pieces)| Some((at, ib, jb, pieces?)));
+        push_pieces(&self.job.folds, &mut self.answer.states, made.collect(), 1);
     }
     /// Visits the pairs of row `i` in a block. Folds by rows take runs of consecutive columns, as
     /// engines give them: the order of additions in a run is part of the definition.
@@ -213,21 +218,6 @@ impl<'j> Evaluation<'j> {
             };
             let OracleAnswer { states, values, .. } = &mut self.answer;
             credit(self.job, fold, &mut states[at], &mut values[at], &pair);
-        }
-    }
-    /// Adds what folds by rows collected of a block.
-    fn merge(&mut self, pieces: Pieces) {
-        let states = self.job.folds.iter().zip(&mut self.answer.states);
-        for ((fold, state), piece) in states.zip(pieces) {
-            if let (Fold::Reduce(f), State::Reduce(state), Some([by_row, by_col])) =
-                (fold, state, piece)
-            {
-                let mut part = ReduceState::part();
-                // Column side first, as `push_pieces` does for engines.
-                part.push(by_col);
-                part.push(by_row);
-                state.merge(f, &part);
-            }
         }
     }
 }

@@ -18,7 +18,8 @@
 
 use crate::rectangle::{Number, Rectangle};
 use std::ops::Range;
-use zipfold_core::fold::rows::{BlockPieces, ReduceAxis, pieces, push_pieces};
+use zipfold_core::fold::row_states::{BlockPieces, pieces, push_pieces};
+use zipfold_core::fold::rows::ReduceAxis;
 use zipfold_core::fold::{BLOCK, Fold, Lent, Line, RowPiece, State, Tally, runs};
 use zipfold_core::problem::NanPolicy;
 use zipfold_core::{Domain, Job, Result};
@@ -92,7 +93,12 @@ impl<'j> Host<'j> {
     }
     /// Ends a tile: its pieces go into the states.
     pub fn end_tile(&mut self) {
-        push_pieces(&mut self.states, std::mem::take(&mut self.made));
+        push_pieces(
+            &self.job.folds,
+            &mut self.states,
+            std::mem::take(&mut self.made),
+            1,
+        );
     }
     fn block<T: Number>(
         &mut self,

@@ -230,7 +230,8 @@ impl Points<'_> {
         }
         let list = shares.upload(device)?;
         let launch = self.launch_of_runs(device, (loaded, sorted), tile, (&list, &shares));
-        self.fold(&launch?, state)
+        // Sums that round are not pruned, so there are no leaves.
+        self.fold(&launch?, (state, &mut vec![]))
     }
     /// Adds the pairs of `runs` to `lists` of the rows of a tile, in pass 1 or 2.
     ///

@@ -7,7 +7,7 @@
 //! run:   for each tile, the side of columns first
 //!            grid = groups of anchors × spans of others
 //!            launch; copy the states of the fold back
-//!            rows: pieces by span, merged in the order of spans      neighbours: lists, merged
+//!            rows: pieces by span, which are leaves of the tree of sums      neighbours: lists, merged
 //!            histograms: counts that all blocks added to         joins: pages of matches, gathered
 //!            tally: counted = pairs of the tile less those left out
 //! ```
@@ -33,10 +33,9 @@ use crate::runtime::{Arg, Device, Grid, Kernel, Memory};
 use rayon::prelude::*;
 use std::borrow::Cow;
 use std::ops::Range;
-use zipfold_core::fold::rows::ReduceState;
 use zipfold_core::fold::{
-    Extremes, ExtremesState, Fold, Histogram, HistogramState, JoinKind, JoinState, Kept, Nearest,
-    NearestState, Reduce, ReduceOp, RowPiece, Scale, State, Tally,
+    BLOCK, Extremes, ExtremesState, Fold, Histogram, HistogramState, JoinKind, JoinState, Kept,
+    Leaf, Nearest, NearestState, Reduce, ReduceState, RowPiece, Scale, State, Tally,
 };
 use zipfold_core::pair::tree::Side;
 use zipfold_core::{Domain, Error, Job, Precision, Result};
@@ -170,9 +169,10 @@ impl<'j> Points<'j> {
         let mut state = self.job.folds[0].part(&credited(&self.job.space, tiles));
         let mut tally = Tally::default();
         rows.each(device, tiles, &mut |tile, loaded| {
-            // The side of columns first: their pieces precede those of rows.
+            let mut leaves = vec![];
             for (at, pass) in self.passes.iter().enumerate().rev() {
-                let mut seen = self.sweep(device, loaded, pass, tile, &mut state)?;
+                let found = (&mut state, &mut leaves);
+                let mut seen = self.sweep(device, loaded, (pass, tile), found)?;
                 if at == 0 {
                     let (pairs, left_out) = (
                         self.job.space.count(&tile.rows, &tile.cols),
@@ -187,6 +187,7 @@ impl<'j> Points<'j> {
                     tally.merge(&seen);
                 }
             }
+            self.add(leaves, &mut state);
             Ok(())
         })?;
         Ok(Folded {
@@ -198,9 +199,8 @@ impl<'j> Points<'j> {
         &self,
         device: &Device,
         loaded: &Loaded,
-        pass: &Pass,
-        tile: &Tile,
-        state: &mut State,
+        (pass, tile): (&Pass, &Tile),
+        found: Found<'_>,
     ) -> Result<Tally> {
         let job = self.job.as_ref();
         let (anchors, others) = match pass.shape.anchor {
@@ -242,13 +242,23 @@ impl<'j> Points<'j> {
                 listed: None,
                 given: None,
             },
-            state,
+            found,
         )
     }
-    /// Launches the kernel of the fold, and adds what it finds to `state`.
-    pub(crate) fn fold(&self, launch: &Launch<'_>, state: &mut State) -> Result<Tally> {
+    /// Adds the leaves that all passes over a tile have given. They are spans of others.
+    fn add(&self, leaves: Vec<Leaf>, state: &mut State) {
+        if let (Fold::Reduce(fold), Some(state), Some(span)) = (
+            &self.job.folds[0],
+            ReduceState::within_mut(state),
+            tree::span(&self.job),
+        ) {
+            state.push_leaves(fold, leaves, span / BLOCK);
+        }
+    }
+    /// Launches the kernel of the fold, and adds what it finds to the state, or keeps it as leaves.
+    pub(crate) fn fold(&self, launch: &Launch<'_>, (state, leaves): Found<'_>) -> Result<Tally> {
         let done = match &self.job.folds[0] {
-            Fold::Reduce(f) => ReduceState::within_mut(state).map(|s| launch.rows(f, s)),
+            Fold::Reduce(f) => ReduceState::within_mut(state).map(|s| launch.rows(f, s, leaves)),
             Fold::Nearest(f) => NearestState::within_mut(state).map(|s| launch.nearest(f, s)),
             Fold::Histogram(f) => HistogramState::within_mut(state).map(|s| launch.histogram(f, s)),
             Fold::Join(f) if f.is_inner() => {
@@ -265,6 +275,9 @@ impl<'j> Points<'j> {
         done.unwrap_or_else(|| Err(Error::internal("a fold with the state of another")))
     }
 }
+
+/// What a fold has found: its state, and sums of spans that are not in it yet.
+pub(crate) type Found<'f> = (&'f mut State, &'f mut Vec<Leaf>);
 
 /// What the kernels of a fold read in addition to rows.
 #[derive(Default)]
@@ -583,7 +596,7 @@ impl Launch<'_> {
         }
         fold
     }
-    fn rows(&self, f: &Reduce, state: &mut ReduceState) -> Result<Tally> {
+    fn rows(&self, f: &Reduce, state: &mut ReduceState, leaves: &mut Vec<Leaf>) -> Result<Tally> {
         if self.pass.shape.filter && is_extreme(f) {
             return self.extremes(f, state);
         }
@@ -601,14 +614,16 @@ impl Launch<'_> {
         self.device.read(&out, &mut acc)?;
         self.device.read(&counts, &mut seen)?;
         let kept = f.stride();
-        let counted = |op| {
-            matches!(
-                op,
-                ReduceOp::Sum | ReduceOp::Mean | ReduceOp::Logsumexp | ReduceOp::Softmax
-            )
+        let whole = self.pass.shape.clean && f.op.adds();
+        let each = |s: usize, piece: RowPiece| match f.op.adds() {
+            true => leaves.push(Leaf {
+                block: (self.others.start + s * self.span) / BLOCK,
+                by_row: self.pass.shape.anchor == Side::X,
+                piece,
+            }),
+            false => state.push_rows(f, piece),
         };
-        let whole = self.pass.shape.clean && counted(f.op);
-        self.push(state, |s, from, to| {
+        self.pieces(each, |s, from, to| {
             let (a, b) = (s * n + from, s * n + to);
             let acc = if kept == 0 {
                 vec![]
@@ -689,13 +704,15 @@ impl Launch<'_> {
         };
         self.device
             .bring(&kept.indices, lanes, &mark, &mut indices)?;
-        pieces.into_iter().for_each(|piece| state.push_rows(piece));
+        pieces
+            .into_iter()
+            .for_each(|piece| state.push_rows(f, piece));
         self.tallied(&kept.tally)
     }
-    /// Makes the pieces of 128 anchors by threads, and adds them span by span.
-    fn push(
+    /// Makes the pieces of 128 anchors by threads, and hands them on span by span.
+    fn pieces(
         &self,
-        state: &mut ReduceState,
+        mut each: impl FnMut(usize, RowPiece),
         piece: impl Fn(usize, usize, usize) -> RowPiece + Sync,
     ) {
         let n = self.anchors.len();
@@ -704,7 +721,7 @@ impl Launch<'_> {
             let made: Vec<RowPiece> = panels
                 .map(|p| piece(s, p * 128, (p * 128 + 128).min(n)))
                 .collect();
-            made.into_iter().for_each(|p| state.push(p));
+            made.into_iter().for_each(|p| each(s, p));
         }
     }
     /// Pairs of anchor number `lane` in span `s`.

@@ -225,10 +225,11 @@ fn table_bytes(table: &Table) -> u64 {
     (table.rows() * table.cols() * table.precision().bytes()) as u64
 }
 
-/// Bytes of the states of all folds.
+/// Bytes of the states of all folds, and of the sums that wait for others.
 fn states(job: &Job) -> u64 {
-    let (n, m) = (job.space.n, job.space.m);
-    job.folds.iter().map(|f| f.bytes(n, m)).sum()
+    let (n, m, half) = (job.space.n, job.space.m, job.space.is_triangular());
+    let bytes = |fold: &Fold| fold.bytes(n, m).saturating_add(fold.waiting(n, m, half));
+    job.folds.iter().map(bytes).fold(0, u64::saturating_add)
 }
 
 /// What is given up if memory has no room for pruning by all threads.

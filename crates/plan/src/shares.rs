@@ -7,16 +7,19 @@
 //! ```text
 //! bands      rows of x with all rows of y             results by row, matrices
 //! columns    rows of y with all rows of x             results by column
-//! crosses    rows of one table as rows and as columns sums of half of the pairs: a row is credited
-//!            of half of the pairs                     from both sides, in a fixed order
-//! cells      squares of a grid                        counts, histograms, matches, the best pairs
+//! cells      squares of a grid                        counts, histograms, matches, the best pairs;
+//!                                                     results by row of half of the pairs
+//! crosses    rows of one table as rows and as columns neighbours of half of the pairs, and sums
+//!            of half of the pairs                     where cells would have too many bytes
 //! strips     rows of consecutive parts                questions about groups, or within keys
 //! ```
 //!
+//! In half of the pairs a row is credited from both sides. A cell has what its pairs add to its rows
+//! and to its columns: states, or sums of a few runs of blocks for each (`block_order` of the folds).
+//! Cells of all shares hold each row about √(2 · shares) times, so bytes grow with the shares.
+//!
 //! A cross computes the pairs above its rows a second time, for what they add to its rows: half of
-//! the pairs becomes all pairs, and the result is a state for each row. The alternative is to keep
-//! the sums of all blocks apart until they are merged in order, which takes n/128 states for each
-//! row. Bands do that where it is little (`LITTLE`).
+//! the pairs becomes all pairs, and the result is a state for each row, in all shares together.
 //!
 //! Shares are made of whole tiles, except for the columns of a cross. Sides of tiles come from the
 //! problem, so every machine makes the same shares.
@@ -30,9 +33,14 @@ use std::ops::Range;
 use zipfold_core::fold::{BLOCK, Fold, ReduceAxis};
 use zipfold_core::{Job, Space};
 
-/// Bytes of the results of all shares up to which sums of blocks are kept apart, or states of all
-/// rows in every share, rather than pairs computed twice.
+/// Bytes of the results of all shares up to which every share has states of all rows, rather than
+/// pairs computed twice.
 const LITTLE: u64 = 64 << 20;
+/// Bytes of the results of all cells up to which pairs are not computed twice.
+const MUCH: u64 = 1 << 30;
+/// States that a share has for each row of a square as large as its pairs: both sides of the square,
+/// and up to several nodes for each, as the order of tiles leaves them.
+const OF_SQUARE: f64 = 5.0;
 
 /// What the shares of a question look like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -127,21 +135,34 @@ fn is_by_column(fold: &Fold) -> bool {
     matches!(fold, Fold::Reduce(reduce) if reduce.axis == ReduceAxis::Column)
 }
 
-/// Bytes of the results of `parts` bands of half of the pairs.
+/// Bytes of the results of `parts` bands of half of the pairs, without sums: those have cells.
 fn banded_bytes(job: &Job, parts: usize) -> u64 {
     let (n, m) = (job.space.n, job.space.m);
     let of = |fold: &Fold| {
-        // Each block of pairs has a piece of a sum for its rows and one for its columns.
-        let states = if matches!(fold, Fold::Reduce(reduce) if reduce.op.adds()) {
-            n.div_ceil(BLOCK)
-        } else if credits_both(fold, true) {
-            parts
-        } else {
-            1
-        };
+        let states = if credits_both(fold, true) { parts } else { 1 };
         fold.bytes(n, m).saturating_mul(states as u64)
     };
     job.folds.iter().map(of).fold(0, u64::saturating_add)
+}
+
+/// Bytes of the results of `parts` cells of half of the pairs.
+pub fn cell_bytes(job: &Job, parts: usize) -> u64 {
+    let (n, m) = (job.space.n, job.space.m);
+    let of = |fold: &Fold| {
+        let states = match credits_both(fold, true) {
+            // A square of its pairs has n / √(2 · parts) rows.
+            true => OF_SQUARE * (parts as f64 / 2.0).sqrt().max(1.0),
+            false => parts as f64,
+        };
+        fold.bytes(n, m) as f64 * states
+    };
+    job.folds.iter().map(of).sum::<f64>() as u64
+}
+
+/// Returns whether every result is one of cells: without rows, or of rows and columns of the cell.
+fn serves_cells(job: &Job) -> bool {
+    let by_row = |fold: &Fold| matches!(fold, Fold::Reduce(_));
+    job.folds.iter().all(|fold| is_loose(fold) || by_row(fold))
 }
 
 /// Returns the shape of `parts` shares of the run of `job` by `plan`.
@@ -149,13 +170,16 @@ pub fn shape(job: &Job, plan: &Plan, parts: usize) -> Cut {
     let half = walked(job, plan.prune).is_triangular();
     let both = job.folds.iter().any(|fold| credits_both(fold, half));
     let none_loose = !job.folds.iter().any(is_loose);
+    let swept = both && !plan.prune.is_on();
     if plan.part.is_some() {
         Cut::Strips
-    } else if job.folds.iter().all(is_loose) {
+    } else if job.folds.iter().all(is_loose)
+        || swept && serves_cells(job) && cell_bytes(job, parts) <= MUCH
+    {
         Cut::Cells
     } else if !half && job.folds.iter().all(is_by_column) {
         Cut::Columns
-    } else if both && none_loose && !plan.prune.is_on() && banded_bytes(job, parts) > LITTLE {
+    } else if swept && none_loose && banded_bytes(job, parts) > LITTLE {
         Cut::Crosses
     } else {
         Cut::Bands
@@ -172,7 +196,11 @@ pub fn share(job: &Job, plan: &Plan, index: usize, parts: usize) -> Share {
     let count = |tile: &Tile| crate::parts::count(job, plan, tile);
     match shape {
         Cut::Cells => {
-            let mut mine = Tiling::shard(by_cells(tiles, &space, parts), count, index, parts);
+            let sorted = match job.folds.iter().all(is_loose) {
+                true => by_cells(tiles, &space, parts),
+                false => by_squares(tiles),
+            };
+            let mut mine = Tiling::shard(sorted, count, index, parts);
             mine.sort_by_key(|tile| (tile.rows.start, tile.cols.start));
             whole(shape, mine, &space)
         }
@@ -311,6 +339,18 @@ fn by_cells(mut tiles: Vec<Tile>, space: &Space, parts: usize) -> Vec<Tile> {
     tiles
 }
 
+/// The tiles along a curve through aligned squares of 2, 4, 8 and more blocks: a run of them is few
+/// squares, so it has few nodes of the sums of a row.
+fn by_squares(mut tiles: Vec<Tile>) -> Vec<Tile> {
+    let spread = |at: usize| {
+        let bits = (0..u32::BITS).filter(|bit| at >> bit & 1 == 1);
+        bits.fold(0u64, |sum, bit| sum | 1 << (2 * bit))
+    };
+    let blocks = |start: usize| spread(start / BLOCK);
+    tiles.sort_by_key(|tile| blocks(tile.rows.start) << 1 | blocks(tile.cols.start));
+    tiles
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -389,5 +429,22 @@ mod tests {
                 .iter()
                 .all(|tile| tile.rows.end <= 1024 && tile.cols.end <= 1024)
         );
+    }
+    #[test]
+    fn runs_of_tiles_along_the_curve_are_aligned_squares() {
+        let space = space(Domain::Ordered, 4096);
+        let tiles = Tiling::new(128, 256).tiles(&space);
+        let sorted = by_squares(tiles.clone());
+        assert_eq!(sorted.len(), tiles.len());
+        for square in sorted.chunks(tiles.len() / 16) {
+            let first = &square[0];
+            assert!(first.rows.start.is_multiple_of(1024) && first.cols.start.is_multiple_of(1024));
+            let within =
+                |at: &Range<usize>, first: usize| at.start >= first && at.end <= first + 1024;
+            let inside = |tile: &Tile| {
+                within(&tile.rows, first.rows.start) && within(&tile.cols, first.cols.start)
+            };
+            assert!(square.iter().all(inside));
+        }
     }
 }

@@ -111,8 +111,8 @@ const SPAN_BYTES: usize = 64 << 20;
 ///
 /// The grouping of a sum decides its last bits, so it depends on the job alone, not on the device:
 /// every device, any number of them, and every tiling (tiles are whole spans) give the same bits.
-/// Longer spans mean fewer pieces to add; shorter ones fill a large device when there are few
-/// anchors.
+/// A span is a leaf of the tree of sums, so it is a power of two of blocks. Longer spans mean fewer
+/// pieces to add; shorter ones fill a large device when there are few anchors.
 pub fn span(job: &Job) -> Option<usize> {
     job.folds.iter().filter_map(|fold| span_of(job, fold)).max()
 }
@@ -121,10 +121,7 @@ fn span_of(job: &Job, fold: &Fold) -> Option<usize> {
     let Fold::Reduce(f) = fold else {
         return None;
     };
-    if !matches!(
-        f.op,
-        ReduceOp::Sum | ReduceOp::Mean | ReduceOp::Logsumexp | ReduceOp::Softmax
-    ) {
+    if !f.op.adds() {
         return None;
     }
     let (n, m) = (job.space.n, job.space.m);

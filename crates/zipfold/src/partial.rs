@@ -17,7 +17,7 @@ use zipfold_io::{Output, OutputOptions, Presence};
 use zipfold_plan::Tiling;
 
 /// How a partial result begins; the last byte is the version of the format.
-pub const MAGIC: &[u8; 8] = b"ZFPART\x00\x0d";
+pub const MAGIC: &[u8; 8] = b"ZFPART\x00\x0e";
 /// Bytes before the payload.
 const HEAD: usize = 24;
 
@@ -513,6 +513,6 @@ mod tests {
             State::Grouped(GroupedState::default()),
         ];
         let numbers = states.map(|state| postcard::to_stdvec(&state).unwrap()[0]);
-        assert_eq!((MAGIC[7], numbers), (13, [4, 6, 8, 9]));
+        assert_eq!((MAGIC[7], numbers), (14, [4, 6, 8, 9]));
     }
 }

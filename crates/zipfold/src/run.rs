@@ -445,6 +445,8 @@ fn reserve(
             _ if fold.traits().fixed_size => counters = counters.saturating_add(fold.bytes(n, m)),
             _ => held.push(options.budget.reserve(fold.bytes(n, m), "the result")?),
         }
+        let waiting = fold.waiting(n, m, job.space.is_triangular());
+        held.push(options.budget.reserve(waiting, "sums of some columns")?);
     }
     let more = reserve_counters(&mut held, plan, batches, counters, options)?;
     Ok((held, more + 1))
@@ -505,8 +507,8 @@ fn own_pairs(job: &Job, plan: &Plan, share: &Share, tiles: Range<usize>) -> u64 
 /// The states before any value.
 fn states(job: &Job, plan: &Plan, share: &Share, options: &Options<'_>) -> Vec<State> {
     let (n, m) = (job.space.n, job.space.m);
-    // Results that are not complete in a shard are pieces, so that a merge adds them in the order,
-    // and to the bits, of the whole.
+    // Results that are not complete in a shard are sums of runs of blocks, so that a merge adds them
+    // in the order, and to the bits, of the whole.
     let apart = options.shard.is_some() && !plan.prune.is_on();
     let start = |f: &Fold| {
         let Fold::Reduce(reduce) = f else {
@@ -519,7 +521,7 @@ fn states(job: &Job, plan: &Plan, share: &Share, options: &Options<'_>) -> Vec<S
         let whole = share.placed || (apart && reduce.once);
         if whole && share.has_results_of(reduce.axis) {
             f.band(&share.rows)
-        } else if apart && reduce.op.adds() {
+        } else if apart {
             f.part(&(0..n))
         } else {
             f.start(n, m)
@@ -588,6 +590,7 @@ impl<T: Typed> Sweep<'_, T> {
             let done = merged.tiles_done..merged.tiles_done + batches[batch].len();
             merged.tiles_done = done.end;
             merged.pairs += own_pairs(job, plan, share, done);
+            close(job, &mut merged, share);
             tell(options, [merged.pairs, total, before]);
             keeper.now_and_then(job, tiles, places, &mut merged)?;
             Ok(if stopped() { Then::End } else { Then::GoOn })
@@ -705,6 +708,16 @@ fn batches(share: &Share, done: usize, most: usize) -> Vec<&[Tile]> {
     let (done, own) = (done.min(tiles.len()), share.foreign.min(tiles.len()));
     let (foreign, own) = (&tiles[done.min(own)..own], &tiles[done.max(own)..]);
     foreign.chunks(most).chain(own.chunks(most)).collect()
+}
+
+/// Ends the sums of rows that no later tile of a share reaches: tiles come in the order of rows, and
+/// credit no row before their own.
+fn close(job: &Job, merged: &mut Partial, share: &Share) {
+    let next = share.tiles.get(merged.tiles_done);
+    let rows = next.map(|tile| tile.rows.start);
+    for (fold, state) in job.folds.iter().zip(&mut merged.states) {
+        fold.close(state, rows);
+    }
 }
 
 /// Adds a batch. Pairs that are counted by another share are not counted here.

@@ -221,6 +221,10 @@ fn reserve(
                 .budget
                 .reserve(fold.bytes(n, m), "the merged result")?,
         );
+        let waiting = fold.waiting(n, m, job.space.is_triangular());
+        // Shares of other tiles leave gaps on both sides of what is there.
+        let both = waiting.saturating_mul(2);
+        held.push(options.budget.reserve(both, "sums of some columns")?);
         if matches!(target, Target::Memory | Target::Runs(..)) {
             let bytes = dense_bytes(fold, n, m, plan.precision);
             held.push(options.budget.reserve(bytes, "the matrix")?);
@@ -371,6 +375,8 @@ impl<'m, T: Typed + ValueType> Merging<'m, T> {
     }
     /// Everything is there, or what is missing may be.
     fn end(&mut self, incomplete: bool) -> Result<()> {
+        let folds = self.job.folds.iter().zip(&mut self.states);
+        folds.for_each(|(fold, state)| fold.close(state, None));
         self.missing.extend(self.next..self.total());
         if self.missing.is_empty() {
             return match self.pairs == self.job.pairs()? {

@@ -304,6 +304,17 @@ impl Accumulate for Grouped {
         };
         all.saturating_mul(2)
     }
+    fn waiting(&self, _: usize, _: usize, half: bool) -> u64 {
+        let of = |slot: usize| {
+            let [n, m] = self.size(slot as u32);
+            self.inner.waiting(n, m, half)
+        };
+        match self.is_shared() {
+            // Histograms.
+            true => 0,
+            false => (0..self.slots()).map(of).fold(0, u64::saturating_add),
+        }
+    }
     fn takes(&self, state: &GroupedState, _: usize, _: usize) -> bool {
         state.slots.iter().all(|(slot, state)| {
             let [n, m] = self.size(*slot);
@@ -321,8 +332,17 @@ impl Accumulate for Grouped {
         for (slot, state) in from.slots {
             let [n, m] = self.size(slot);
             let mine = into.slots.entry(slot);
-            self.inner
-                .merge(mine.or_insert_with(|| self.inner.start(n, m)), state);
+            let mine = mine.or_insert_with(|| self.inner.start(n, m));
+            self.inner.merge(mine, state);
+            // A batch has some rows of a part against all others of the part.
+            self.inner.close(mine, Some(usize::MAX));
+        }
+    }
+    fn close(&self, state: &mut GroupedState, rows: Option<usize>) {
+        // Rows of parts are not those of the question.
+        if rows.is_none() {
+            let slots = state.slots.values_mut();
+            slots.for_each(|state| self.inner.close(state, None));
         }
     }
     fn identify(&self, hash: &mut Hash) {

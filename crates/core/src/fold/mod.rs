@@ -17,6 +17,7 @@
 
 mod asked;
 pub(crate) mod axes;
+pub mod block_order;
 mod bounded;
 pub mod columns;
 pub mod dense;
@@ -31,6 +32,7 @@ pub mod nearest;
 mod quantile;
 mod reduce;
 pub mod roots;
+pub mod row_states;
 pub mod rows;
 pub mod runs;
 pub mod scale;
@@ -48,6 +50,7 @@ use std::fmt::Debug;
 use std::ops::Range;
 
 pub use asked::Wants;
+pub use block_order::{Ladder, Node};
 pub use bounded::{Best, Bounded, Known, Pairs, Scattered, Whole, worse};
 pub use columns::{Column, Columns, Layout, Numbers, Role};
 pub use dense::{Dense, Written};
@@ -63,14 +66,15 @@ pub use listed::{Listed, ListedPlaces, ListedState};
 pub use nearest::{Nearest, NearestState};
 pub(crate) use quantile::quantile_among;
 pub use quantile::{Quantile, QuantileSpec, QuantileState};
-pub use rows::{Reduce, ReduceAxis, ReduceOp, ReduceState, RowPiece};
+pub use row_states::{Leaf, ReduceState};
+pub use rows::{Reduce, ReduceAxis, ReduceOp, RowPiece};
 pub use runs::{Run, Value};
 pub use scale::Scale;
 pub use sparse::{OtherRows, SparseRow};
 pub use top::{Top, TopSpec, TopState};
 
 /// Side of the square blocks in which float sums are taken: the values of a block are added first,
-/// then the blocks in ascending order. Tiles are whole blocks, so a sum has the same bits for every
+/// then the blocks, in the order of [`block_order`]. Tiles are whole blocks, so a sum has the same bits for every
 /// tiling. Sums by row in single precision use eight blocks side by side (`SPAN` of the planner).
 ///
 /// 128 is a compromise: a block of two inputs of a few components stays in the first cache, and a
@@ -140,6 +144,11 @@ pub trait Accumulate: Debug {
     /// size depends on the values (a join), it is the size before any, and the run reserves more as
     /// it goes.
     fn bytes(&self, n: usize, m: usize) -> u64;
+    /// Returns the bytes of what waits during a run over `n` × `m` rows, or `half` of the pairs,
+    /// before it is part of the state: sums of some columns of rows that have others to come.
+    fn waiting(&self, _n: usize, _m: usize, _half: bool) -> u64 {
+        0
+    }
     /// Returns whether this fold over `n` × `m` rows can have `state`. A state from a file is
     /// checked before it is merged, so a damaged file cannot make an index run out of bounds.
     fn takes(&self, state: &Self::State, n: usize, m: usize) -> bool;
@@ -152,6 +161,9 @@ pub trait Accumulate: Debug {
     /// Finishes these rows of x, all of whose values were taken. Only folds of
     /// [`Traits::whole_rows`] need it.
     fn settle(&self, _state: &mut Self::State, _rows: &Range<usize>) {}
+    /// Takes note that no later state has values of a row before `rows`, if there are more states to
+    /// come; without a number, of any row.
+    fn close(&self, _state: &mut Self::State, _rows: Option<usize>) {}
     /// Adds the state of a later part of the domain. Called in the order of tiles.
     fn merge(&self, into: &mut Self::State, from: Self::State);
     /// Adds a state of a pruned run, whose rows were sorted: its row r is row `order[r]` here.
@@ -267,6 +279,10 @@ macro_rules! folds {
             pub fn bytes(&self, n: usize, m: usize) -> u64 {
                 match self { $(Fold::$name(f) => f.bytes(n, m),)+ }
             }
+            /// Bytes of what waits during a run before it is part of the state.
+            pub fn waiting(&self, n: usize, m: usize, half: bool) -> u64 {
+                match self { $(Fold::$name(f) => f.waiting(n, m, half),)+ }
+            }
             /// Whether `state` is one that this fold over `n` × `m` rows can have.
             pub fn takes(&self, state: &State, n: usize, m: usize) -> bool {
                 match (self, state) {
@@ -293,6 +309,14 @@ macro_rules! folds {
             pub fn settle(&self, state: &mut State, rows: &Range<usize>) {
                 match (self, state) {
                     $((Fold::$name(f), State::$name(s)) => f.settle(s, rows),)+
+                    _ => debug_assert!(false, "the state of another fold"),
+                }
+            }
+            /// Takes note that no later state has values of a row before `rows`; without a number,
+            /// of any row.
+            pub fn close(&self, state: &mut State, rows: Option<usize>) {
+                match (self, state) {
+                    $((Fold::$name(f), State::$name(s)) => f.close(s, rows),)+
                     _ => debug_assert!(false, "the state of another fold"),
                 }
             }

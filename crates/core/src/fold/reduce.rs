@@ -1,17 +1,17 @@
-//! Folds by rows behind the trait [`Accumulate`]: the connection of `rows.rs` (states) and
-//! `runs.rs` (loops) with engines, plans and outputs.
+//! Folds by rows behind the trait [`Accumulate`]: the connection of `rows.rs` (operations),
+//! `row_states.rs` (states) and `runs.rs` (loops) with engines, plans and outputs.
 //!
-//! The state of a batch is a list of pieces, one for each block, which
-//! [`super::rows::push_pieces`] puts in order. So this file's `absorb` fills the pieces that the
-//! engine lends, and not the state.
+//! A block has pieces of its own, which [`super::row_states::push_pieces`] adds to the state in order.
+//! So this file's `absorb` fills the pieces that the engine lends, and not the state.
 
 use super::bounded::worse;
 use super::roots::Roots;
-use super::rows::{Reduce, ReduceAxis, ReduceOp, ReduceState, RowPiece};
+use super::row_states::ReduceState;
+use super::rows::{Reduce, ReduceAxis, ReduceOp, RowPiece};
 use super::runs::Run;
 use super::{
-    Accumulate, Best, Bounded, Column, Columns, Known, Layout, Lent, Line, Numbers, Pairs, Role,
-    Scattered, Traits, Value, ValuedPair, Whole, weights,
+    Accumulate, BLOCK, Best, Bounded, Column, Columns, Known, Layout, Lent, Line, Numbers, Pairs,
+    Role, Scattered, Traits, Value, ValuedPair, Whole, weights,
 };
 use crate::error::{Error, Result};
 use crate::hash::Hash;
@@ -124,7 +124,7 @@ impl Accumulate for Reduce {
     fn start(&self, n: usize, m: usize) -> ReduceState {
         ReduceState::new(self, self.rows(n, m))
     }
-    /// Returns an empty list of pieces.
+    /// Returns no sums.
     fn part(&self, _: &Range<usize>) -> ReduceState {
         ReduceState::part()
     }
@@ -137,6 +137,18 @@ impl Accumulate for Reduce {
     fn bytes(&self, n: usize, m: usize) -> u64 {
         // The numbers of every row's state and its count, 8 bytes each.
         self.rows(n, m) as u64 * (self.stride() as u64 + 1) * 8
+    }
+    /// Where tiles credit rows that later tiles credit again, each row has a counter of sums.
+    fn waiting(&self, n: usize, m: usize, half: bool) -> u64 {
+        let (others, later) = match self.axis {
+            ReduceAxis::Column => (n, true),
+            ReduceAxis::Row | ReduceAxis::All => (m, self.credits_both(half)),
+        };
+        let digits = usize::BITS - others.div_ceil(BLOCK).leading_zeros();
+        match self.op.adds() && later {
+            true => self.bytes(n, m).saturating_mul(u64::from(digits)),
+            false => 0,
+        }
     }
     fn takes(&self, state: &ReduceState, n: usize, m: usize) -> bool {
         state.fits(self, n, m)
@@ -172,11 +184,19 @@ impl Accumulate for Reduce {
     fn absorb_pair(&self, _: &mut ReduceState, _: &ValuedPair<'_>) {}
     fn merge(&self, into: &mut ReduceState, from: ReduceState) {
         if let Some(from) = into.replaced_by(self, from) {
-            into.merge(self, &from);
+            into.merge(self, from);
         }
     }
     fn merge_sorted(&self, into: &mut ReduceState, from: ReduceState, order: &[u32]) {
         into.merge_sorted(self, &from, order);
+    }
+    fn close(&self, state: &mut ReduceState, rows: Option<usize>) {
+        // Every row of x adds to every row of y.
+        match rows {
+            Some(rows) if self.axis != ReduceAxis::Column => state.close(self, rows),
+            Some(_) => {}
+            None => state.close(self, usize::MAX),
+        }
     }
     fn identify(&self, hash: &mut Hash) {
         // Every field is named, so that a new one cannot be forgotten here.

@@ -2,9 +2,9 @@
 //! all.
 //!
 //! States are kept by row. A block of pairs fills a [`RowPiece`] for its rows and one for its
-//! columns; pieces are added to the [`ReduceState`] in a fixed order, so float sums have the same
-//! bits for every tiling and every number of threads. Kernels may fill pieces themselves; `runs.rs`
-//! is how the others do.
+//! columns; `row_states.rs` adds pieces in a fixed order, so float sums have the same bits for every
+//! tiling and every number of threads. Kernels may fill pieces themselves; `runs.rs` is how the
+//! others do.
 //!
 //! State of a row by operation, in f64 numbers (and a count of values):
 //!
@@ -17,10 +17,10 @@
 //! softmax        top, Σ e^(v − top), Σ w·e^(v − top) …
 //! ```
 
-use super::{BLOCK, Fold, State};
+#[cfg(doc)]
+use super::BLOCK;
 use crate::number;
 use serde::{Deserialize, Serialize};
-use std::ops::Range;
 
 /// What is computed of the values of one row.
 ///
@@ -186,7 +186,7 @@ impl Reduce {
         }
     }
     /// Gives the places of minima and maxima among the states of rows the names `cols`.
-    fn rename(&self, acc: &mut [f64], cols: &[u32]) {
+    pub(super) fn rename(&self, acc: &mut [f64], cols: &[u32]) {
         if self.op.is_extreme() {
             let places = acc.iter_mut().skip(1).step_by(2);
             let found = places.filter(|at| at.is_finite());
@@ -263,8 +263,8 @@ impl Reduce {
     }
     /// Adds the state of later values of the same row.
     ///
-    /// Additions of f64 are not associative. Callers combine blocks in ascending order, which fixes
-    /// the bits of a sum for every tiling.
+    /// Additions of f64 are not associative. Callers combine blocks in the order of
+    /// [`super::block_order`], which fixes the bits of a sum for every tiling.
     pub(super) fn combine(&self, acc: &mut [f64], more: &[f64]) {
         match self.op {
             ReduceOp::Min | ReduceOp::Argmin => better(acc, more[0], more[1], more[0] < acc[0]),
@@ -281,6 +281,23 @@ impl Reduce {
             }
             _ => acc.iter_mut().zip(more).for_each(|(x, y)| *x += *y),
         }
+    }
+    /// Adds states, and counts, of later values of consecutive rows.
+    pub(super) fn combine_rows(
+        &self,
+        (acc, counts): (&mut [f64], &mut [u64]),
+        (more, seen): (&[f64], &[u64]),
+    ) {
+        // One loop over all numbers of all rows, which vectorises.
+        if matches!(self.op, ReduceOp::Sum | ReduceOp::Mean) {
+            acc.iter_mut().zip(more).for_each(|(a, b)| *a += *b);
+        } else if self.stride() > 0 {
+            let stride = self.stride();
+            let rows = acc.chunks_exact_mut(stride).zip(more.chunks_exact(stride));
+            let some = rows.zip(seen).filter(|(_, seen)| **seen > 0);
+            some.for_each(|((acc, more), _)| self.combine(acc, more));
+        }
+        counts.iter_mut().zip(seen).for_each(|(a, b)| *a += *b);
     }
     /// Appends the result of one row, from its state and count. A row without values has the sum 0,
     /// the minimum ∞ and the index −1.
@@ -332,7 +349,7 @@ fn better(acc: &mut [f64], value: f64, index: f64, wins: bool) {
 ///
 /// Engines fill pieces and merge them later, because threads finish blocks in any order and sums
 /// must not depend on that order. A piece of a sweep has at most a [`BLOCK`] of rows.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RowPiece {
     /// First row.
     pub start: usize,
@@ -373,12 +390,15 @@ impl RowPiece {
             self.acc[fold.out_width()] = count as f64;
         }
     }
-    /// Adds the state of the only row of `more`, which is the same row.
-    pub fn combine(&mut self, fold: &Reduce, more: &RowPiece) {
-        self.counts[0] += more.counts[0];
-        if !self.acc.is_empty() {
-            fold.combine(&mut self.acc, &more.acc);
+    /// Adds the states of later values of the same rows, from the first of them on.
+    pub fn join(&mut self, fold: &Reduce, more: &RowPiece) {
+        debug_assert_eq!(self.start, more.start);
+        // Kernels end pieces with their last row of interest; those without values are left out.
+        for _ in self.counts.len()..more.counts.len() {
+            self.counts.push(0);
+            fold.start_into(&mut self.acc);
         }
+        fold.combine_rows((&mut self.acc, &mut self.counts), (&more.acc, &more.counts));
     }
     /// Replaces the state of `row` by that of the only row of `one`.
     pub fn put(&mut self, fold: &Reduce, row: usize, one: &RowPiece) {
@@ -470,7 +490,8 @@ impl RowPiece {
 /// the state in place. Only exact operations come here.
 #[derive(Debug)]
 pub(super) struct OneRow<'a> {
-    acc: &'a mut [f64],
+    /// Its state.
+    pub acc: &'a mut [f64],
     /// Values folded.
     pub count: &'a mut u64,
 }
@@ -531,320 +552,4 @@ pub fn sum_of_lanes(lanes: [f64; 8]) -> f64 {
         lanes[3] + lanes[7],
     ];
     (pairs[0] + pairs[2]) + (pairs[1] + pairs[3])
-}
-
-/// What a block of pairs gave a fold: (number of the fold, block of rows, block of columns, pieces
-/// of its rows and of its columns).
-pub type BlockPieces = (usize, usize, usize, [RowPiece; 2]);
-
-/// Returns empty pieces for the rows and the columns of a block, for every fold by rows. A side
-/// that the fold does not credit gets a piece of no rows.
-pub fn pieces(
-    folds: &[Fold],
-    rows: &Range<usize>,
-    cols: &Range<usize>,
-    half: bool,
-) -> Vec<Option<[RowPiece; 2]>> {
-    let both = |f: &Fold| {
-        let Fold::Reduce(f) = f else { return None };
-        let both = f.credits_both(half);
-        let by_col = both || f.axis == ReduceAxis::Column;
-        let by_row = both || f.axis != ReduceAxis::Column;
-        let of = |side: &Range<usize>, wanted| {
-            RowPiece::new(f, side.start, if wanted { side.len() } else { 0 })
-        };
-        Some([of(rows, by_row), of(cols, by_col)])
-    };
-    folds.iter().map(both).collect()
-}
-
-/// Adds the pieces of a tile's blocks to the states, in canonical order.
-///
-/// Threads compute blocks in any order. A row in a triangular domain is credited from both sides:
-/// as a column by the blocks above its diagonal block, and as a row by the others. Column-side
-/// pieces come first, by ascending row block, then row-side pieces by ascending column block:
-/// ascending in the other row overall.
-///
-/// For a row, the column-side blocks lie left of the diagonal. So the order is the one in which a
-/// sweep of the whole square meets the other rows.
-pub fn push_pieces(states: &mut [State], mut made: Vec<BlockPieces>) {
-    // Columns of a block are rows of the other side: sorted by them, then by the block's own rows.
-    made.sort_by_key(|(_, ib, jb, _)| (*jb, *ib));
-    let mut by_row = vec![];
-    for (fold, ib, jb, [row, col]) in made {
-        if let State::Reduce(state) = &mut states[fold] {
-            state.push(col);
-        }
-        by_row.push((fold, ib, jb, row));
-    }
-    by_row.sort_by_key(|(_, ib, jb, _)| (*ib, *jb));
-    for (fold, _, _, row) in by_row {
-        if let State::Reduce(state) = &mut states[fold] {
-            state.push(row);
-        }
-    }
-}
-
-/// States of all rows, or of those of a share; or, for a part of the domain, its pieces in canonical order, not yet added.
-/// Adding pieces within a part would group sums by parts, and the bits would depend on the tiling.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct ReduceState {
-    /// The first row that has a state.
-    start: usize,
-    acc: Vec<f64>,
-    counts: Vec<u64>,
-    /// Pieces that are not added yet: first row, states, counts.
-    pieces: Vec<(usize, Vec<f64>, Vec<u64>)>,
-}
-
-impl ReduceState {
-    /// Returns the state of `rows` rows without values.
-    pub fn new(fold: &Reduce, rows: usize) -> Self {
-        ReduceState::band(fold, &(0..rows))
-    }
-    /// Returns the states of these rows without values. Those of a share drop what other rows are
-    /// credited with.
-    pub fn band(fold: &Reduce, rows: &Range<usize>) -> Self {
-        let piece = RowPiece::new(fold, rows.start, rows.len());
-        ReduceState {
-            start: rows.start,
-            acc: piece.acc,
-            counts: piece.counts,
-            pieces: vec![],
-        }
-    }
-    /// Returns an empty list of pieces, the state of a part of the domain.
-    pub fn part() -> Self {
-        ReduceState {
-            start: 0,
-            acc: vec![],
-            counts: vec![],
-            pieces: vec![],
-        }
-    }
-    /// Appends the rows of `part`, whose columns are `cols` in the question.
-    pub(super) fn append(&mut self, fold: &Reduce, part: &ReduceState, cols: &[u32]) {
-        let first = self.acc.len();
-        self.acc.extend_from_slice(&part.acc);
-        self.counts.extend_from_slice(&part.counts);
-        fold.rename(&mut self.acc[first..], cols);
-    }
-    /// Returns the states as those of the rows from `start` on, whose row j of y is `cols[j]`. These
-    /// ascend, so ties keep their order.
-    pub(crate) fn of_some_rows(mut self, fold: &Reduce, start: usize, cols: &[u32]) -> Self {
-        debug_assert!(self.pieces.is_empty(), "pieces of a run that has ended");
-        fold.rename(&mut self.acc, cols);
-        ReduceState { start, ..self }
-    }
-    /// Returns the rows that have states.
-    pub(super) fn span(&self) -> Range<usize> {
-        self.start..self.start + self.counts.len()
-    }
-    /// Returns whether `fold` over `n` × `m` rows can have this state: no row, count or index
-    /// beyond them.
-    pub(super) fn fits(&self, fold: &Reduce, n: usize, m: usize) -> bool {
-        let (rows, stride) = (fold.rows(n, m), fold.stride());
-        let most = if fold.axis == ReduceAxis::Column {
-            n
-        } else {
-            m
-        }
-        .max(n) as u64;
-        // Pieces of both sides of a block may be longer than the state, where they hold no value.
-        let piece = |(start, acc, counts): &(usize, Vec<f64>, Vec<u64>)| {
-            let beyond = counts
-                .iter()
-                .rposition(|count| *count > 0)
-                .map_or(0, |last| last + 1);
-            *start <= rows
-                && beyond <= rows - start
-                && counts.len().checked_mul(stride) == Some(acc.len())
-                && counts.iter().all(|count| *count <= most)
-        };
-        // States of all rows, of those of a share, or a list of pieces only.
-        let end = self.start.checked_add(self.counts.len());
-        end.is_some_and(|end| end <= rows)
-            && self.counts.len().checked_mul(stride) == Some(self.acc.len())
-            && self.counts.iter().all(|count| *count <= most)
-            && self.pieces.iter().all(piece)
-            && self.indices(
-                fold,
-                if fold.axis == ReduceAxis::Column {
-                    n
-                } else {
-                    m
-                },
-            )
-    }
-    /// Returns whether the indices that minima and maxima keep are below `others`, or ∞ for none.
-    fn indices(&self, fold: &Reduce, others: usize) -> bool {
-        if !matches!(
-            fold.op,
-            ReduceOp::Min | ReduceOp::Max | ReduceOp::Argmin | ReduceOp::Argmax
-        ) {
-            return true;
-        }
-        let known = |acc: &Vec<f64>| {
-            let at = acc.iter().skip(1).step_by(2);
-            at.into_iter().all(|at| {
-                *at == f64::INFINITY || (at.fract() == 0.0 && *at >= 0.0 && *at < others as f64)
-            })
-        };
-        known(&self.acc) && self.pieces.iter().all(|(_, acc, _)| known(acc))
-    }
-    /// Returns the state that is one piece of any length, for a fold whose answer does not depend
-    /// on the order of values.
-    pub fn of_piece(piece: RowPiece) -> Self {
-        ReduceState {
-            start: 0,
-            acc: vec![],
-            counts: vec![],
-            pieces: vec![(piece.start, piece.acc, piece.counts)],
-        }
-    }
-    /// What is kept of the row at a sorted `place`, in a state of one piece.
-    #[inline]
-    pub(super) fn sorted_row(&mut self, fold: &Reduce, place: usize) -> Option<OneRow<'_>> {
-        let (start, acc, counts) = self.pieces.first_mut()?;
-        let (at, stride) = (place - *start, fold.stride());
-        Some(OneRow {
-            acc: &mut acc[at * stride..(at + 1) * stride],
-            count: &mut counts[at],
-        })
-    }
-    /// The best value of the row at a sorted `place`, in a state of one piece, if it has any.
-    /// Without one, every value still matters to the row, and nothing may be pruned for it.
-    #[inline]
-    pub(super) fn sorted_best(&self, fold: &Reduce, place: usize) -> Option<f64> {
-        let (start, acc, counts) = self.pieces.first()?;
-        let at = place - start;
-        (fold.op.is_extreme() && counts[at] > 0).then(|| acc[at * 2])
-    }
-    /// Adds the pieces of a pruned part, whose row r is row `order[r]` here, one row at a time.
-    pub fn merge_sorted(&mut self, fold: &Reduce, part: &ReduceState, order: &[u32]) {
-        let stride = fold.stride();
-        let mut add = |start: usize, acc: &[f64], counts: &[u64]| {
-            for (row, count) in counts.iter().enumerate() {
-                self.add(
-                    fold,
-                    order[start + row] as usize,
-                    &acc[row * stride..(row + 1) * stride],
-                    &[*count],
-                );
-            }
-        };
-        for (start, acc, counts) in &part.pieces {
-            add(*start, acc, counts);
-        }
-        // The states of a share, each of which is placed.
-        add(part.start, &part.acc, &part.counts);
-    }
-    /// Appends a piece. Pieces of a row must come in canonical order; pieces without values are
-    /// dropped.
-    pub fn push(&mut self, piece: RowPiece) {
-        debug_assert!(piece.counts.len() <= BLOCK);
-        // The side of a block that a fold does not credit has a piece without values, for every
-        // block.
-        if piece.counts.iter().any(|count| *count > 0) {
-            self.pieces.push((piece.start, piece.acc, piece.counts));
-        }
-    }
-    /// Appends a piece of any number of rows, of a fold whose answer does not depend on the order of
-    /// values.
-    pub fn push_rows(&mut self, piece: RowPiece) {
-        self.pieces.push((piece.start, piece.acc, piece.counts));
-    }
-    /// Takes the only piece of `part` in place of states without values of the same rows, of a minimum
-    /// or a maximum. Returns `part` if it is something else.
-    pub(super) fn replaced_by(
-        &mut self,
-        fold: &Reduce,
-        mut part: ReduceState,
-    ) -> Option<ReduceState> {
-        let [(start, _, counts)] = part.pieces.as_slice() else {
-            return Some(part);
-        };
-        let rows = *start..*start + counts.len();
-        let whole = part.counts.is_empty() && rows == self.span();
-        let fresh = || self.pieces.is_empty() && self.counts.iter().all(|count| *count == 0);
-        if !whole || counts.is_empty() || !fold.op.is_extreme() || !fresh() {
-            return Some(part);
-        }
-        (_, self.acc, self.counts) = part.pieces.pop()?;
-        None
-    }
-    /// Adds the pieces of `part` in their order, or appends them if this is a part, too.
-    pub fn merge(&mut self, fold: &Reduce, part: &ReduceState) {
-        // Two parts: their pieces stay apart until they meet the states of all rows.
-        if self.counts.is_empty() {
-            self.pieces.extend(part.pieces.iter().cloned());
-            return;
-        }
-        for (start, acc, counts) in &part.pieces {
-            self.add(fold, *start, acc, counts);
-        }
-        if !part.counts.is_empty() {
-            self.add(fold, part.start, &part.acc, &part.counts);
-        }
-    }
-    /// Adds a piece to the states. Sums are one loop over all numbers; other operations go row by
-    /// row.
-    fn add(&mut self, fold: &Reduce, start: usize, acc: &[f64], counts: &[u64]) {
-        let stride = fold.stride();
-        // Rows of other shares are left out; rows without a value may lie beyond the last one.
-        let Range { start: first, end } = self.span();
-        let from = first.saturating_sub(start).min(counts.len());
-        let to = end.saturating_sub(start).clamp(from, counts.len());
-        let (acc, counts) = (&acc[from * stride..to * stride], &counts[from..to]);
-        let start = (start + from).saturating_sub(first);
-        // One loop over all numbers of all rows, which vectorises.
-        if matches!(fold.op, ReduceOp::Sum | ReduceOp::Mean) {
-            if let Some(mine) = self.acc.get_mut(start * stride..) {
-                mine.iter_mut().zip(acc).for_each(|(a, b)| *a += *b);
-            }
-            if let Some(mine) = self.counts.get_mut(start..) {
-                mine.iter_mut().zip(counts).for_each(|(a, b)| *a += *b);
-            }
-            return;
-        }
-        // Rows without a value may lie beyond the state: pieces are made for both sides of a block.
-        for (row, count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
-            let at = (start + row) * stride;
-            self.counts[start + row] += count;
-            if stride > 0 {
-                fold.combine(
-                    &mut self.acc[at..at + stride],
-                    &acc[row * stride..(row + 1) * stride],
-                );
-            }
-        }
-    }
-    /// Returns the results: `out_width` numbers per row, or once for all rows, added in ascending
-    /// order.
-    pub fn finish(&self, fold: &Reduce) -> Vec<f64> {
-        let stride = fold.stride();
-        let mut out = Vec::new();
-        if fold.axis == ReduceAxis::All {
-            let mut total = fold.identity();
-            for row in 0..self.counts.len() {
-                if self.counts[row] > 0 {
-                    fold.combine(&mut total, &self.acc[row * stride..(row + 1) * stride]);
-                }
-            }
-            fold.finish(&total, self.counts.iter().sum(), &mut out);
-            return out;
-        }
-        for row in 0..self.counts.len() {
-            fold.finish(
-                &self.acc[row * stride..(row + 1) * stride],
-                self.counts[row],
-                &mut out,
-            );
-        }
-        out
-    }
-    /// Returns the number of values by row.
-    pub fn counts(&self) -> &[u64] {
-        &self.counts
-    }
 }

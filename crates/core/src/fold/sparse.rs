@@ -3,13 +3,13 @@
 //!
 //! A grid of cells finds the pairs within a cut-off and leaves out the rest. The fold must then
 //! have the bits of a run that visits all pairs. It does, because values are folded as that run
-//! would: within blocks of [`BLOCK`] columns, in runs of consecutive columns, blocks in ascending
-//! order. Pairs beyond the cut-off add nothing there either; and zeros change no sum, because a sum
+//! would: within blocks of [`BLOCK`] columns, in runs of consecutive columns, blocks in the order of
+//! their tree. Pairs beyond the cut-off add nothing there either; and zeros change no sum, because a sum
 //! that begins with +0 is never −0.
 
 use super::rows::ReduceAxis;
 use super::runs::{self, Run};
-use super::{BLOCK, Reduce, RowPiece};
+use super::{BLOCK, Ladder, Node, Reduce, RowPiece};
 
 /// Folds one row at a time, with buffers that are reused.
 ///
@@ -21,8 +21,9 @@ pub struct SparseRow<'f> {
     half: bool,
     /// The state of the row.
     whole: RowPiece,
-    /// The state of the current block.
-    piece: RowPiece,
+    /// Sums of blocks that are not joined yet, and pieces to be used again.
+    ladder: Ladder<RowPiece>,
+    spare: Vec<RowPiece>,
     /// One value, for columns that are credited one by one.
     value: Vec<f64>,
     /// The values of a run, with zeros in its gaps.
@@ -46,12 +47,12 @@ pub enum OtherRows<'a> {
 impl<'f> SparseRow<'f> {
     /// Returns what folds rows for `fold`, over a `half` domain or a whole one.
     pub fn new(fold: &'f Reduce, half: bool) -> Self {
-        let piece = RowPiece::new(fold, 0, 1);
         SparseRow {
             fold,
             half,
-            whole: piece.clone(),
-            piece,
+            whole: RowPiece::new(fold, 0, 1),
+            ladder: Ladder::default(),
+            spare: vec![],
             value: vec![0.0; fold.width],
             run: vec![],
             weights: vec![],
@@ -74,7 +75,6 @@ impl<'f> SparseRow<'f> {
         others: OtherRows<'_>,
         values: impl Fn(usize) -> &'v [f64],
     ) -> &RowPiece {
-        self.whole.restart(self.fold, row);
         let mut at = 0;
         // One block of columns at a time, on one side of the row.
         while at < columns.len() {
@@ -84,7 +84,7 @@ impl<'f> SparseRow<'f> {
             );
             let mine = |c: &u32| *c as usize / BLOCK == block && self.is_before(row, *c) == before;
             let end = at + columns[at..].iter().take_while(|c| mine(c)).count();
-            self.piece.restart(self.fold, row);
+            let mut piece = self.fresh(row);
             let columns = &columns[at..end];
             if before {
                 for (k, column) in columns.iter().enumerate() {
@@ -92,20 +92,31 @@ impl<'f> SparseRow<'f> {
                         .iter_mut()
                         .enumerate()
                         .for_each(|(p, v)| *v = values(p)[at + k]);
-                    self.piece
-                        .absorb(self.fold, row, *column as usize, &self.value);
+                    piece.absorb(self.fold, row, *column as usize, &self.value);
                 }
             } else {
-                self.runs(row, columns, others, |p| &values(p)[at..end]);
+                self.runs(&mut piece, columns, others, |p| &values(p)[at..end]);
             }
-            // Blocks are added in ascending order, as `ReduceState::add` does.
-            self.whole.combine(self.fold, &self.piece);
+            // Both sides of the block of the diagonal are one leaf, as `push_pieces` has them.
+            let join = joins(self.fold, &mut self.spare);
+            self.ladder
+                .push_next(Node::with_block(block, 1), piece, join);
             at = end;
         }
+        let all = self.ladder.take_all(joins(self.fold, &mut self.spare));
+        let all = all.unwrap_or_else(|| self.fresh(row));
+        self.spare.push(std::mem::replace(&mut self.whole, all));
         if let OtherRows::Zeros(_, count) = others {
             self.whole.recount(self.fold, columns.len() as u64 + count);
         }
         &self.whole
+    }
+    /// A piece of `row` without values.
+    fn fresh(&mut self, row: usize) -> RowPiece {
+        let spare = self.spare.pop();
+        let mut piece = spare.unwrap_or_else(|| self.whole.clone());
+        piece.restart(self.fold, row);
+        piece
     }
     /// Returns whether the pair is credited to `row` as its column: in a triangular domain, pairs
     /// with earlier rows.
@@ -119,7 +130,7 @@ impl<'f> SparseRow<'f> {
     /// Folds runs of consecutive columns, zeros between them included.
     fn runs<'v>(
         &mut self,
-        row: usize,
+        piece: &mut RowPiece,
         columns: &[u32],
         others: OtherRows<'_>,
         values: impl Fn(usize) -> &'v [f64],
@@ -131,7 +142,7 @@ impl<'f> SparseRow<'f> {
                 gaps.partition_point(|g| *g < a) == gaps.partition_point(|g| *g < b)
             }
         };
-        let fold = self.fold;
+        let (fold, row) = (self.fold, piece.start);
         let mut at = 0;
         while at < columns.len() {
             let end = at
@@ -161,8 +172,19 @@ impl<'f> SparseRow<'f> {
                 weights,
                 apart,
             };
-            run.along(fold, &mut self.piece);
+            run.along(fold, piece);
             at = end;
         }
+    }
+}
+
+/// Adds a piece to the one before, and keeps it to be used again.
+fn joins<'s>(
+    fold: &'s Reduce,
+    spare: &'s mut Vec<RowPiece>,
+) -> impl FnMut(&mut RowPiece, RowPiece) + 's {
+    move |into, piece| {
+        into.join(fold, &piece);
+        spare.push(piece);
     }
 }

@@ -37,7 +37,8 @@ use crate::jit::{self, Code, Results};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
-use zipfold_core::fold::rows::{BlockPieces, ReduceAxis, pieces, push_pieces};
+use zipfold_core::fold::row_states::{BlockPieces, pieces, push_pieces};
+use zipfold_core::fold::rows::ReduceAxis;
 use zipfold_core::fold::runs::by_number;
 use zipfold_core::fold::{BLOCK, Fold, Lent, Line, Reduce, RowPiece, State, Tally};
 use zipfold_core::problem::NanPolicy;
@@ -108,6 +109,16 @@ impl<'j, T: Element> Engine<'j, T> {
             traversal: plan.order,
             kept: SpareBuffers::default(),
         })
+    }
+}
+
+impl<T: Element> Engine<'_, T> {
+    /// Blocks of columns that are added one after another: as many as compiled code adds at once.
+    fn leaf(&self) -> usize {
+        match self.vm.sums {
+            Some(_) => sums::span::<T>(),
+            None => 1,
+        }
     }
 }
 
@@ -310,7 +321,8 @@ impl<'e, 'j, T: Element> Batch<'e, 'j, T> {
                     .filter_map(|(f, p)| p.map(|p| (f, ib, jb, p))),
             );
         }
-        push_pieces(&mut self.states, std::mem::take(&mut self.made));
+        let (folds, made) = (&self.engine.job.folds, std::mem::take(&mut self.made));
+        push_pieces(folds, &mut self.states, made, self.engine.leaf());
         Ok(())
     }
     /// A tile of a plain matrix, by lines of several blocks of columns of a few rows.

@@ -15,6 +15,7 @@ mod gpu;
 mod groups;
 mod jit;
 mod listed;
+mod merges;
 mod nudged;
 mod orders;
 mod partials;

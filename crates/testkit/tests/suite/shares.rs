@@ -2,7 +2,7 @@
 //! pairs and half of them, matrices, sorted rows, rows that are credited from both sides.
 
 use zipfold::internals::partial::{decode, encode};
-use zipfold::internals::plan::shares::{Cut, shape, share};
+use zipfold::internals::plan::shares::{Cut, cell_bytes, shape, share};
 use zipfold::internals::shards::{merge_each, ranges_of};
 use zipfold::shards::{Partial, merge, part};
 use zipfold::{Options, Query, Target};
@@ -49,7 +49,7 @@ const QUESTIONS: &[Asked] = &[
         "domain = 'square'\nfolds = [{ kind = 'reduce', op = 'sum' }, { kind = 'reduce', op = 'sum', axis = 'column' }]",
     ),
     asked(
-        Cut::Bands,
+        Cut::Cells,
         "pair = { formula = 'exp(-norm(x - y)) * log(1 + norm(x - y))' }\nfolds = [{ kind = 'reduce', op = 'sum' }, { kind = 'reduce', op = 'min' }, { kind = 'reduce', op = 'softmax' }]",
     ),
     asked(Cut::Bands, "folds = [{ kind = 'nearest', k = 5 }]"),
@@ -227,25 +227,46 @@ fn parts_of_rows_hold_their_rows_alone() {
     }
 }
 
-/// Sums of half of the pairs, where pieces would be many: a share has the states of its rows.
+/// Sums of half of the pairs: a share has a few sums for each row and column of its squares.
+#[test]
+fn cells_of_half_of_the_pairs_have_the_bits_of_one_run_and_few_bytes() {
+    let about = "pair = { formula = 'exp(-abs(x[0] - y[0])) * log(1 + abs(x[0] - y[0]))' }\ndomain = 'triangle'\nfolds = [{ kind = 'reduce', op = 'sum' }]";
+    let problem = problem(about);
+    let data = data(&problem, 6000, 1);
+    let options = options("off", 128, None);
+    let query = Query::new(&problem, &data, &options).explain().unwrap();
+    for count in [8, 30] {
+        assert_eq!(shape(&query.job, &query.plan, count), Cut::Cells);
+        let parts = parts((&problem, &data), ("off", 128), count).unwrap();
+        let bytes: usize = parts
+            .iter()
+            .map(|(_, part)| encode(part).unwrap().len())
+            .sum();
+        // Counts of values take two bytes in files, and eight in memory.
+        let predicted = cell_bytes(&query.job, count) as usize;
+        assert!(bytes < predicted, "{count}: {bytes} of {predicted}");
+        assert!(2 * bytes > predicted / 2, "{count}: {bytes} of {predicted}");
+    }
+    merged_is_whole(&problem, &data, "off", 128, 30);
+}
+
+/// Neighbours of half of the pairs, where all rows in every share would be many: a share has the
+/// states of its rows, of sums too.
 #[test]
 fn crosses_have_the_bits_of_one_run_and_states_of_their_rows() {
-    let wide = "schema = 1\nx = { name = 'x' }\npair = { formula = 'exp(-abs(x - y)) * log(1 + abs(x - y))' }\nprecision = 'f64'\ndomain = 'triangle'\nfolds = [{ kind = 'reduce', op = 'sum' }]";
-    let wide: Problem = toml::from_str(wide).unwrap();
-    let near = problem(
-        "domain = 'triangle'\nfolds = [{ kind = 'nearest', k = 600 }, { kind = 'join', where = 'euclidean(x, y) < 0.5', join_kind = 'semi' }, { kind = 'reduce', op = 'min' }]",
+    let problem = problem(
+        "domain = 'triangle'\nfolds = [{ kind = 'nearest', k = 600 }, { kind = 'join', where = 'euclidean(x, y) < 0.5', join_kind = 'semi' }, { kind = 'reduce', op = 'min' }, { kind = 'reduce', op = 'sum' }]",
     );
-    for (problem, n, d, count) in [(&wide, 7300, 20, 3), (&near, 1500, 2, 6)] {
-        let data = data(problem, n, d);
-        let options = options("off", 256, None);
-        let query = Query::new(problem, &data, &options).explain().unwrap();
-        let made = shape(&query.job, &query.plan, count);
-        let folds: Vec<_> = query.job.folds.iter().map(|f| f.bytes(n, n)).collect();
-        assert_eq!(made, Cut::Crosses, "{:?} {folds:?}", query.job.space);
-        let cut = share(&query.job, &query.plan, 1, count);
-        assert!(cut.foreign > 0 && cut.rows.len() < n / 2);
-        merged_is_whole(problem, &data, "off", 256, count);
-    }
+    let (n, count) = (1500, 6);
+    let data = data(&problem, n, 2);
+    let options = options("off", 256, None);
+    let query = Query::new(&problem, &data, &options).explain().unwrap();
+    let made = shape(&query.job, &query.plan, count);
+    let folds: Vec<_> = query.job.folds.iter().map(|f| f.bytes(n, n)).collect();
+    assert_eq!(made, Cut::Crosses, "{:?} {folds:?}", query.job.space);
+    let cut = share(&query.job, &query.plan, 1, count);
+    assert!(cut.foreign > 0 && cut.rows.len() < n / 2);
+    merged_is_whole(&problem, &data, "off", 256, count);
 }
 
 #[test]

@@ -20,7 +20,7 @@ use zipfold_plan::Overrides;
 use zipfold_plan::squares::SquareCounts;
 
 /// The version of the layout of a store.
-pub(super) const LAYOUT: u32 = 4;
+pub(super) const LAYOUT: u32 = 5;
 /// The file that makes a folder a store.
 pub(super) const NAME: &str = "plan.json";
 

@@ -460,7 +460,8 @@ fn seconds(plan: &Plan, shape: Cut) -> f64 {
 
 /// Shares of about two minutes, whose results fit into a part of the memory.
 fn enough(job: &Job, plan: &Plan, options: &Options<'_>) -> usize {
-    let shape = shares::shape(job, plan, usize::MAX);
+    // How many there are decides the shape, and the shape how many.
+    let shape = shares::shape(job, plan, (plan.seconds / SECONDS).ceil() as usize);
     let by_time = (seconds(plan, shape) / SECONDS).ceil();
     let room = (options.budget.limit() / OF_MEMORY).max(1);
     let by_memory = result_bytes(job, plan).div_ceil(room);
@@ -481,7 +482,8 @@ fn result_bytes(job: &Job, plan: &Plan) -> u64 {
 fn part_bytes(job: &Job, plan: &Plan, shape: Cut, parts: usize) -> u64 {
     let whole = result_bytes(job, plan);
     match shape {
-        // Each has a result of its own.
+        // Each has a result of its own, or of its rows and columns.
+        Cut::Cells if job.space.is_triangular() => shares::cell_bytes(job, parts),
         Cut::Cells => whole.saturating_mul(parts as u64),
         Cut::Bands | Cut::Columns | Cut::Crosses | Cut::Strips => whole,
     }
