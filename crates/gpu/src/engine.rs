@@ -31,7 +31,6 @@ use zipfold_core::fold::BLOCK;
 use zipfold_core::{Blame, Error, Job, Opt, Precision, Result};
 use zipfold_plan::device::matrix::{self, Matrix};
 use zipfold_plan::device::open_pairs::LazyPairs;
-use zipfold_plan::device::sweeps::PairTiles;
 use zipfold_plan::device::{self, Blocks, DeviceWork, Facts, OnDevice, Runtime};
 use zipfold_plan::executor::{Executor, Folded, Nowhere, Sink, Stop};
 use zipfold_plan::overrides::MatrixUnits;
@@ -461,9 +460,7 @@ fn kinds(work: &DeviceWork, precision: Precision) -> Kinds {
                 let products = sweeps.products.as_ref()?;
                 Some(ProductRows::Scaled {
                     rounding: Arc::new(products.rounding.clone()),
-                    paired: sweeps.passes.iter().all(|pass| {
-                        matches!(pass.tiled, Some(PairTiles::Products { paired: true, .. }))
-                    }),
+                    paired: sweeps.has_paired_rows(),
                 })
             });
             found.next()

@@ -23,6 +23,7 @@ mod loads;
 pub mod maps;
 pub mod matrix;
 pub mod open_pairs;
+pub mod pair_tiles;
 mod parts;
 pub mod products;
 pub mod rounding;

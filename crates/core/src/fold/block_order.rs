@@ -17,67 +17,67 @@ use serde::{Deserialize, Serialize};
 
 /// A node: 2^level blocks, the first of which is a multiple of that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Node {
+pub struct SumNode {
     first: usize,
     level: u8,
 }
 
-impl Node {
+impl SumNode {
     /// All blocks, of any number of columns.
-    pub const WHOLE: Node = Node {
+    pub const WHOLE: SumNode = SumNode {
         first: 0,
         level: usize::BITS as u8 - 1,
     };
     /// Returns the node of `blocks` blocks, a power of two, that has block `block`.
     ///
     /// ```
-    /// use zipfold_core::fold::Node;
+    /// use zipfold_core::fold::SumNode;
     ///
-    /// assert_eq!(Node::with_block(13, 4), Node::with_block(12, 4));
-    /// assert_ne!(Node::with_block(13, 4), Node::with_block(13, 2));
+    /// assert_eq!(SumNode::with_block(13, 4), SumNode::with_block(12, 4));
+    /// assert_ne!(SumNode::with_block(13, 4), SumNode::with_block(13, 2));
     /// ```
-    pub fn with_block(block: usize, blocks: usize) -> Node {
+    pub fn with_block(block: usize, blocks: usize) -> SumNode {
         debug_assert!(blocks.is_power_of_two());
-        Node {
+        SumNode {
             first: block & !(blocks - 1),
             level: blocks.trailing_zeros() as u8,
         }
     }
     /// Returns whether this is a node of a sum over `blocks` blocks: what a file says may be anything.
     pub(super) fn fits(self, blocks: usize) -> bool {
-        self == Node::WHOLE
+        self == SumNode::WHOLE
             || self.first < blocks
-                && self.level < Node::WHOLE.level
+                && self.level < SumNode::WHOLE.level
                 && self.first.trailing_zeros() >= u32::from(self.level)
     }
     /// Returns the node whose halves are this one and another.
-    pub(super) fn parent(self) -> Node {
+    pub(super) fn parent(self) -> SumNode {
         let level = self.level + 1;
-        Node {
+        SumNode {
             first: self.first >> level << level,
             level,
         }
     }
     /// Returns the other half of the parent; none of the whole.
-    pub(super) fn sibling(self) -> Option<Node> {
-        (self != Node::WHOLE).then_some(Node {
+    pub(super) fn sibling(self) -> Option<SumNode> {
+        (self != SumNode::WHOLE).then_some(SumNode {
             first: self.first ^ 1 << self.level,
             level: self.level,
         })
     }
     /// Returns whether the other half of the parent is `right`, and comes after this one.
-    fn is_left_of(self, right: Node) -> bool {
+    fn is_left_of(self, right: SumNode) -> bool {
         self.first < right.first && self.sibling() == Some(right)
     }
     /// Returns the least level at which a node has both.
-    fn meets(self, other: Node) -> u8 {
+    fn meets(self, other: SumNode) -> u8 {
         let apart = usize::BITS - (self.first ^ other.first).leading_zeros();
         (apart as u8).max(self.level).max(other.level)
     }
     /// Returns the least node that has both.
-    fn with(self, other: Node) -> Node {
-        let level = self.meets(other).min(Node::WHOLE.level);
-        Node {
+    fn with(self, other: SumNode) -> SumNode {
+        let level = self.meets(other).min(SumNode::WHOLE.level);
+        SumNode {
             first: self.first >> level << level,
             level,
         }
@@ -87,18 +87,18 @@ impl Node {
 /// Sums of ascending nodes, joined as far as they are there: a counter whose digits are sums.
 ///
 /// ```
-/// use zipfold_core::fold::{Ladder, Node};
+/// use zipfold_core::fold::{Ladder, SumNode};
 ///
 /// let mut ladder = Ladder::default();
 /// for block in 3..8 {
-///     ladder.push(Node::with_block(block, 1), 1, |left, right| *left += right);
+///     ladder.push(SumNode::with_block(block, 1), 1, |left, right| *left += right);
 /// }
 /// let sums: Vec<i32> = ladder.take_rungs().map(|(_, sum)| sum).collect();
 /// assert_eq!(sums, [1, 4]);
 /// ```
 #[derive(Clone, Debug)]
 pub struct Ladder<S> {
-    rungs: Vec<(Node, S)>,
+    rungs: Vec<(SumNode, S)>,
 }
 
 impl<S> Default for Ladder<S> {
@@ -110,7 +110,7 @@ impl<S> Default for Ladder<S> {
 impl<S> Ladder<S> {
     /// Adds the sum of a node behind all others. `join` adds a right half to its left one.
     #[inline]
-    pub fn push(&mut self, mut node: Node, mut sum: S, mut join: impl FnMut(&mut S, S)) {
+    pub fn push(&mut self, mut node: SumNode, mut sum: S, mut join: impl FnMut(&mut S, S)) {
         while let Some((_, mut left)) = self.rungs.pop_if(|(left, _)| left.is_left_of(node)) {
             join(&mut left, sum);
             (node, sum) = (node.parent(), left);
@@ -120,7 +120,7 @@ impl<S> Ladder<S> {
     /// Adds to the sum of the last node, or that of a node behind all others, where no other nodes
     /// than those pushed have values. What ends before the node is joined.
     #[inline]
-    pub fn push_next(&mut self, node: Node, sum: S, mut join: impl FnMut(&mut S, S)) {
+    pub fn push_next(&mut self, node: SumNode, sum: S, mut join: impl FnMut(&mut S, S)) {
         match self.rungs.last_mut() {
             Some((last, there)) if *last == node => join(there, sum),
             _ => {
@@ -136,11 +136,11 @@ impl<S> Ladder<S> {
         self.rungs.pop().map(|(_, sum)| sum)
     }
     /// Returns the sums that wait for their other halves, in ascending order.
-    pub fn take_rungs(&mut self) -> impl Iterator<Item = (Node, S)> {
+    pub fn take_rungs(&mut self) -> impl Iterator<Item = (SumNode, S)> {
         self.rungs.drain(..)
     }
     /// Joins the last two as long as they meet in a node that `next` is not part of.
-    fn join_before(&mut self, next: Option<Node>, join: &mut impl FnMut(&mut S, S)) {
+    fn join_before(&mut self, next: Option<SumNode>, join: &mut impl FnMut(&mut S, S)) {
         while let [.., (left, _), (right, _)] = self.rungs.as_slice()
             && next.is_none_or(|next| left.meets(*right) < right.meets(next))
         {
@@ -170,8 +170,8 @@ mod tests {
         }
     }
 
-    fn block(at: usize) -> Node {
-        Node::with_block(at, 1)
+    fn block(at: usize) -> SumNode {
+        SumNode::with_block(at, 1)
     }
 
     #[test]
@@ -201,7 +201,7 @@ mod tests {
             let (first, count) = (random.below(2000), 1 + random.below(8000));
             let mut ladder = Ladder::default();
             (first..first + count).for_each(|at| ladder.push(block(at), 1, |a, b| *a += b));
-            let rungs: Vec<(Node, usize)> = ladder.take_rungs().collect();
+            let rungs: Vec<(SumNode, usize)> = ladder.take_rungs().collect();
             assert!(rungs.len() <= 26, "{first} {count}");
             assert!(rungs.iter().all(|(node, sum)| *sum == 1 << node.level));
             assert!(rungs.iter().all(|(node, _)| node.fits(first + count)));
@@ -211,8 +211,8 @@ mod tests {
 
     #[test]
     fn nodes_of_files_are_checked() {
-        let node = |first, level| Node { first, level };
-        assert!(node(4, 2).fits(5) && Node::WHOLE.fits(0));
+        let node = |first, level| SumNode { first, level };
+        assert!(node(4, 2).fits(5) && SumNode::WHOLE.fits(0));
         for odd in [
             node(4, 3),
             node(5, 0),
@@ -220,8 +220,8 @@ mod tests {
             node(usize::MAX, 0),
             node(0, 200),
         ] {
-            assert!(odd == Node::WHOLE || !odd.fits(5), "{odd:?}");
+            assert!(odd == SumNode::WHOLE || !odd.fits(5), "{odd:?}");
         }
-        assert_eq!(Node::WHOLE.sibling(), None);
+        assert_eq!(SumNode::WHOLE.sibling(), None);
     }
 }

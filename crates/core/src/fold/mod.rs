@@ -50,7 +50,7 @@ use std::fmt::Debug;
 use std::ops::Range;
 
 pub use asked::Wants;
-pub use block_order::{Ladder, Node};
+pub use block_order::{Ladder, SumNode};
 pub use bounded::{Best, Bounded, Known, Pairs, Scattered, Whole, worse};
 pub use columns::{Column, Columns, Layout, Numbers, Role};
 pub use dense::{Dense, Written};

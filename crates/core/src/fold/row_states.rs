@@ -9,7 +9,7 @@
 //!
 //! Only operations that round wait. The others change the states of rows at once.
 
-use super::block_order::{Ladder, Node};
+use super::block_order::{Ladder, SumNode};
 use super::rows::{OneRow, Reduce, ReduceAxis, RowPiece};
 use super::{BLOCK, Fold, State};
 use serde::{Deserialize, Serialize};
@@ -92,7 +92,7 @@ pub struct ReduceState {
     counts: Vec<u64>,
     /// Sums of nodes, by first row and node. Of exact operations any sums, which have not met the
     /// states of their rows.
-    pieces: BTreeMap<(usize, Node), RowPiece>,
+    pieces: BTreeMap<(usize, SumNode), RowPiece>,
 }
 
 impl ReduceState {
@@ -124,7 +124,7 @@ impl ReduceState {
     /// or belongs to a fold whose answer does not depend on their order.
     pub fn of_piece(piece: RowPiece) -> Self {
         ReduceState {
-            pieces: BTreeMap::from([((piece.start, Node::WHOLE), piece)]),
+            pieces: BTreeMap::from([((piece.start, SumNode::WHOLE), piece)]),
             ..ReduceState::part()
         }
     }
@@ -162,7 +162,7 @@ impl ReduceState {
         };
         let most = others.max(n);
         // Pieces of both sides of a block may be longer than the state, where they hold no value.
-        let piece = |((start, node), piece): (&(usize, Node), &RowPiece)| {
+        let piece = |((start, node), piece): (&(usize, SumNode), &RowPiece)| {
             let counts = &piece.counts;
             let beyond = counts
                 .iter()
@@ -245,9 +245,9 @@ impl ReduceState {
             block, mut piece, ..
         }) = leaves.next()
         {
-            let (start, leaf) = (piece.start, Node::with_block(block, span));
+            let (start, leaf) = (piece.start, SumNode::with_block(block, span));
             let same = |next: &Leaf| {
-                next.piece.start == start && Node::with_block(next.block, span) == leaf
+                next.piece.start == start && SumNode::with_block(next.block, span) == leaf
             };
             while let Some(more) = leaves.next_if(same) {
                 piece.join(fold, &more.piece);
@@ -262,16 +262,16 @@ impl ReduceState {
     /// Takes a piece of any number of rows, of a fold whose answer does not depend on the order of
     /// values.
     pub fn push_rows(&mut self, fold: &Reduce, piece: RowPiece) {
-        self.take(fold, Node::WHOLE, piece);
+        self.take(fold, SumNode::WHOLE, piece);
     }
     /// Takes the sums of a node, and joins them with those of the other half of its parent, if they
     /// are there, and so on. What does not round has no nodes; it and rows with all values go into the
     /// states of rows.
-    fn take(&mut self, fold: &Reduce, mut node: Node, mut piece: RowPiece) {
+    fn take(&mut self, fold: &Reduce, mut node: SumNode, mut piece: RowPiece) {
         if !fold.op.adds() {
-            node = Node::WHOLE;
+            node = SumNode::WHOLE;
         }
-        if !self.is_part() && node == Node::WHOLE {
+        if !self.is_part() && node == SumNode::WHOLE {
             return self.add(fold, piece.start, &piece.acc, &piece.counts);
         }
         let (start, end) = (piece.start, piece.start + piece.counts.len());
@@ -328,7 +328,7 @@ impl ReduceState {
                 acc: part.acc,
                 counts: part.counts,
             };
-            self.take(fold, Node::WHOLE, states);
+            self.take(fold, SumNode::WHOLE, states);
         }
     }
     /// Joins the sums of the rows before `end`: all their pairs are there. A part does nothing, since
@@ -337,7 +337,7 @@ impl ReduceState {
         if self.is_part() {
             return;
         }
-        let first = Node::with_block(0, 1);
+        let first = SumNode::with_block(0, 1);
         let rest = self.pieces.split_off(&(end, first));
         let done = std::mem::replace(&mut self.pieces, rest);
         let mut join = |a: &mut RowPiece, b: RowPiece| a.join(fold, &b);

@@ -9,7 +9,7 @@
 
 use super::rows::ReduceAxis;
 use super::runs::{self, Run};
-use super::{BLOCK, Ladder, Node, Reduce, RowPiece};
+use super::{BLOCK, Ladder, Reduce, RowPiece, SumNode};
 
 /// Folds one row at a time, with buffers that are reused.
 ///
@@ -100,7 +100,7 @@ impl<'f> SparseRow<'f> {
             // Both sides of the block of the diagonal are one leaf, as `push_pieces` has them.
             let join = joins(self.fold, &mut self.spare);
             self.ladder
-                .push_next(Node::with_block(block, 1), piece, join);
+                .push_next(SumNode::with_block(block, 1), piece, join);
             at = end;
         }
         let all = self.ladder.take_all(joins(self.fold, &mut self.spare));

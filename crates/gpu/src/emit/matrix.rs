@@ -15,6 +15,8 @@
 
 use super::fill;
 use super::maps::{self, Map, Placing};
+use super::packing::SLICE;
+pub use super::packing::{TILE, group, groups};
 use super::pair::{RootText, pair_text};
 use super::type_name;
 use super::values::NO_ACCESS;
@@ -27,23 +29,8 @@ use zipfold_plan::device::products::{Rounding, STAYING};
 use zipfold_plan::low_precision::ProductType;
 use zipfold_plan::overrides::MatrixUnits;
 
-/// Rows and columns of a tile of pairs.
-pub const TILE: usize = 128;
-/// Bytes of a group of components, which one load takes, and groups of a slice.
-pub(super) const GROUP: usize = 16;
-pub(super) const SLICE: usize = 4;
 /// Slices that shared memory holds at least.
 const STAGES: usize = 3;
-
-/// Components of a group of numbers of this type.
-pub fn group(input: ProductType) -> usize {
-    GROUP / input.bytes()
-}
-
-/// Groups of a packed row, whole slices of them.
-pub fn groups(dim: usize, input: ProductType) -> usize {
-    dim.div_ceil(group(input) * SLICE) * SLICE
-}
 
 /// Threads of a block. A warp has 64 × 64 cells, or 32 × 64 of double precision: twice as many would
 /// not fit its registers.
@@ -153,10 +140,10 @@ pub fn kernel(
 struct MatrixTile {
     /// Declares barriers.
     barriers: String,
-    /// What stands before the loop, and the loop.
+    /// What comes before the loop, and the loop.
     begin: String,
     text: String,
-    /// Products below and beside each other, and rows from one to the next below.
+    /// Products below and next to each other, and rows from one to the next below.
     products: [usize; 2],
     apart: usize,
 }
@@ -179,7 +166,7 @@ impl MatrixTile {
                 }
             }
             MatrixUnits::Warpgroups => {
-                let slices = warpgroup::Slices::of_matrix(low, shape);
+                let slices = warpgroup::FetchedSlices::of_matrix(low, shape);
                 let sides = warpgroup::Sides {
                     names: ["x", "y"],
                     first: "i0",

@@ -13,6 +13,7 @@ pub mod maps;
 mod matches;
 pub mod matrix;
 pub mod nearest;
+mod packing;
 pub mod pair;
 pub mod panels;
 mod product_tile;

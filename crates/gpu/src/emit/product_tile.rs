@@ -18,8 +18,9 @@ use std::fmt::Write;
 use zipfold_core::Precision;
 use zipfold_core::fold::Nearest;
 use zipfold_core::pair::lower::Lowered;
+use zipfold_plan::device::pair_tiles::PairTiles;
 use zipfold_plan::device::products::{ProductForm, Rounding};
-use zipfold_plan::device::sweeps::{PairTiles, Shape};
+use zipfold_plan::device::sweeps::Shape;
 use zipfold_plan::low_precision::ProductType;
 use zipfold_plan::overrides::MatrixUnits;
 
@@ -75,7 +76,7 @@ pub(super) struct ProductTile<'t> {
 /// The slices of rows that shared memory holds.
 pub(super) enum ProductSlices {
     Warps(matrix::Slices),
-    Warpgroup(warpgroup::Slices),
+    Warpgroup(warpgroup::FetchedSlices),
 }
 
 impl ProductSlices {
@@ -84,7 +85,7 @@ impl ProductSlices {
         match units {
             MatrixUnits::Warps => ProductSlices::Warps(matrix::Slices::new(dim, paired)),
             MatrixUnits::Warpgroups => {
-                ProductSlices::Warpgroup(warpgroup::Slices::of_fold(dim, INPUT, scratch))
+                ProductSlices::Warpgroup(warpgroup::FetchedSlices::of_fold(dim, INPUT, scratch))
             }
         }
     }
@@ -296,7 +297,12 @@ impl<'t> ProductTile<'t> {
         }
     }
     /// What differs where four warps multiply.
-    fn of_warpgroup(&self, slices: warpgroup::Slices, sums: (&str, &str), skip: &str) -> UnitTexts {
+    fn of_warpgroup(
+        &self,
+        slices: warpgroup::FetchedSlices,
+        sums: (&str, &str),
+        skip: &str,
+    ) -> UnitTexts {
         let sides = warpgroup::Sides {
             names: self.names(),
             first: "first",

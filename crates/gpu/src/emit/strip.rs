@@ -29,8 +29,9 @@ use zipfold_core::pair::lower::Lowered;
 use zipfold_core::{Job, Precision};
 use zipfold_plan::device::bins::Band;
 use zipfold_plan::device::matrix::{MatrixShape as Tile, TILE};
+use zipfold_plan::device::pair_tiles::PairTiles;
 use zipfold_plan::device::products::Rounding;
-use zipfold_plan::device::sweeps::{PairTiles, Shape};
+use zipfold_plan::device::sweeps::Shape;
 
 /// Numbers of shared memory that the pairs of a tile take as entries of a queue.
 const QUEUE: usize = TILE * TILE / 2;
@@ -61,7 +62,6 @@ pub fn kernel(
     (known, page): (Known<'_>, usize),
 ) -> String {
     let low = &job.low;
-    let names = sweep::side_names(shape);
     let pair = if shape.fast {
         fast_pair_text(low, None)
     } else {
@@ -72,25 +72,20 @@ pub fn kernel(
         RootText::Components(..) => "0".into(),
     };
     let mut fold = epilogue(&job.folds[0], shape, &known, page, &root);
-    if let Some([line, look]) =
-        nearest_of(&job.folds[0])
-            .zip(known.rounding)
-            .and_then(|(f, rounding)| {
-                ProductTile::new(low, shape, rounding, scratch(&job.folds[0])).reach(&f)
-            })
-    {
+    let products = known
+        .rounding
+        .map(|rounding| ProductTile::new(low, shape, rounding, scratch(&job.folds[0])));
+    let nearest = nearest_of(&job.folds[0]).zip(products.as_ref());
+    if let Some([line, look]) = nearest.and_then(|(f, tile)| tile.reach(&f)) {
         fold.line += &line;
         fold.look = look;
     } else if low.operations().1 > CHEAP {
         fold.look.clear();
     }
     let skip = skipped(shape, &fold);
-    let tile = match (tiles, known.rounding) {
+    let tile = match (tiles, products) {
         (PairTiles::Registers(tile), _) => in_registers(low, shape, tile, &pair),
-        (PairTiles::Products { .. }, Some(rounding)) => {
-            let scratch = scratch(&job.folds[0]);
-            ProductTile::new(low, shape, rounding, scratch).texts(&pair, &skip)
-        }
+        (PairTiles::Products { .. }, Some(products)) => products.texts(&pair, &skip),
         // INVARIANT: a plan with products has their rounding.
         (PairTiles::Products { .. }, None) => TileTexts::default(),
     };
@@ -98,7 +93,15 @@ pub fn kernel(
     let mut places = vec![("NAME", name.to_string()), ("ARGS", fold.args.clone())];
     places.extend(fold_places(&fold));
     places.extend(tile.places);
-    places.extend([
+    places.extend(side_places(shape, skip));
+    let source = fill(include_str!("../kernels/strip.c"), &tile.inner);
+    tile.before + &fill(&source, &places) + &tile.after
+}
+
+/// The texts of the sides of a tile, which is left out where `skip` holds.
+fn side_places(shape: &Shape, skip: String) -> [(&'static str, String); 9] {
+    let names = sweep::side_names(shape);
+    [
         ("CARRY", String::new()),
         ("CARRIED", String::new()),
         ("A", names[0].into()),
@@ -111,9 +114,7 @@ pub fn kernel(
             "KEEP",
             sweep::keep(shape.domain, shape.anchor).replace("a[q]", "a"),
         ),
-    ]);
-    let source = fill(include_str!("../kernels/strip.c"), &tile.inner);
-    tile.before + &fill(&source, &places) + &tile.after
+    ]
 }
 
 /// The best that `fold` keeps of every anchor, if it keeps some.
@@ -239,7 +240,7 @@ fn epilogue(
     }
 }
 
-/// Which tiles are left out: those without pairs, and those that the fold leaves out.
+/// Which tiles are left out: tiles without pairs, and the ones that the fold leaves out.
 fn skipped(shape: &Shape, fold: &Epilogue) -> String {
     let skip = sweep::skip(shape.domain, shape.anchor);
     if fold.skip.is_empty() {

@@ -9,27 +9,27 @@
 //!        wait for all products
 //! ```
 //!
-//! Slices are fetched whole, by one thread and past the registers: packed rows lie as matrix units
+//! FetchedSlices are fetched whole, by one thread and past the registers: packed rows lie as matrix units
 //! take them. Where shared memory has room for what the fold keeps there, slices of the next tile
 //! come while the fold takes the values of this one.
 
 use super::fill;
-use super::matrix::{GROUP, SLICE, TILE, groups};
+use super::packing::{GROUP, SLICE, TILE, groups};
 use std::fmt::Write;
 use zipfold_core::pair::lower::Lowered;
 use zipfold_plan::device::matrix::ProductShape;
 use zipfold_plan::device::products::STAYING;
 use zipfold_plan::low_precision::ProductType;
 
-/// Bytes that a block requests at most, so that two fit a multiprocessor with what folds declare
-/// beside it.
+/// Bytes that a block requests at most, so that two fit a multiprocessor with what folds declare,
+/// too.
 const MOST: usize = 105 << 10;
 /// Groups of a slice, and slices that shared memory holds: the best first.
 const SHAPES: [(usize, usize); 4] = [(8, 4), (8, 3), (4, 4), (4, 3)];
 
 /// The slices that shared memory holds.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Slices {
+pub(super) struct FetchedSlices {
     /// Groups of a row.
     groups: usize,
     /// Whether the rows of a tile stay; only those of the others are fetched by slices then.
@@ -56,10 +56,10 @@ pub(super) struct Sides<'t> {
     pub numbers: usize,
 }
 
-impl Slices {
+impl FetchedSlices {
     /// Those of a matrix.
     pub(super) fn of_matrix(low: &Lowered, shape: &ProductShape) -> Self {
-        Slices {
+        FetchedSlices {
             groups: groups(low.dim, shape.input),
             staying: false,
             step: SLICE * shape.depth,
@@ -71,7 +71,7 @@ impl Slices {
     /// Those of folds over rows of `dim` components, which keep `scratch` bytes in shared memory.
     pub(super) fn of_fold(dim: usize, input: ProductType, scratch: usize) -> Self {
         let shapes = [true, false].into_iter().flat_map(|ahead| {
-            SHAPES.map(|(step, stages)| Slices {
+            SHAPES.map(|(step, stages)| FetchedSlices {
                 groups: groups(dim, input),
                 staying: dim <= STAYING,
                 step,
@@ -80,7 +80,7 @@ impl Slices {
                 ahead,
             })
         });
-        let least = Slices {
+        let least = FetchedSlices {
             groups: groups(dim, input),
             staying: dim <= STAYING,
             step: SLICE,
@@ -124,7 +124,7 @@ impl Slices {
         };
         slices + self.staying_vectors() * GROUP
     }
-    /// Slices of a row.
+    /// FetchedSlices of a row.
     fn many(self) -> usize {
         self.groups.div_ceil(self.step)
     }
@@ -221,7 +221,7 @@ impl Slices {
         ];
         fill(include_str!("../kernels/warpgroup_fetch.c"), &places)
     }
-    /// What stands before the first tile.
+    /// Returns what comes before the first tile.
     pub(super) fn begin(self, sides: &Sides<'_>) -> String {
         let anchors = sides.names[0];
         let name = anchors.to_string();

@@ -99,7 +99,7 @@ impl Facts {
     }
     /// Returns whether four warps multiply rows from shared memory: `wgmma` is of compute capability
     /// 9.0 alone.
-    pub fn has_warpgroups(&self) -> bool {
+    pub(crate) fn has_warpgroups(&self) -> bool {
         self.runtime == Runtime::Cuda && self.capability == 90
     }
     /// Returns the device in the form that the option takes: `cuda:0`.

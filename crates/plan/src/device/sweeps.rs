@@ -12,10 +12,10 @@ use super::fixed::BinSums;
 use super::loads::load_width;
 use super::maps::Placing;
 use super::matrix::{self, Copying};
+use super::pair_tiles::PairTiles;
 use super::parts::{agree, parts};
-use super::products::{self, Products, Rounding, RowFacts, STAYING};
+use super::products::{Products, RowFacts};
 use super::rounding::{Bound, Bounds, Ranges, is_exact};
-use crate::low_precision::ProductType;
 use crate::overrides::{
     Bins, Diagonal, Filter as Choice, FoldTiles, Input, JoinOutput, MatrixUnits, Overrides,
 };
@@ -257,6 +257,12 @@ impl Sweeps {
     pub fn is_tiled(&self) -> bool {
         self.passes.iter().any(|pass| pass.tiled.is_some())
     }
+    /// Returns whether rows r and r + 8 of x are packed in pairs.
+    pub fn has_paired_rows(&self) -> bool {
+        let paired =
+            |pass: &Shape| matches!(pass.tiled, Some(PairTiles::Products { paired: true, .. }));
+        self.passes.iter().all(paired)
+    }
     /// Returns how matrix units take rows, if they filter pairs.
     pub fn units(&self) -> Option<MatrixUnits> {
         self.passes
@@ -320,59 +326,6 @@ pub struct Shape {
     pub copies: usize,
     /// A block takes its part of a list of runs of panels, which bounds leave open.
     pub listed: bool,
-}
-
-/// Tiles from which a fold takes its values.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum PairTiles {
-    /// Register-blocked tiles of vector units.
-    Registers(matrix::MatrixShape),
-    /// Products of rounded rows, by matrix units.
-    Products {
-        /// How matrix units take the rows.
-        units: MatrixUnits,
-        /// Whether rows r and r + 8 of x are packed in pairs, as the products of a warp take them. Rows
-        /// that stay in shared memory are paired there.
-        paired: bool,
-    },
-}
-
-impl PairTiles {
-    /// Returns the tiles of products for the sides of `job` that are `anchors`.
-    ///
-    /// # Errors
-    /// `Request` for units that the devices do not have.
-    fn for_products(
-        job: &Job,
-        anchors: &[Side],
-        common: Common,
-        overrides: &Overrides,
-    ) -> Result<PairTiles> {
-        let units = products::units(ProductType::Half(Rounding::TYPE), common, overrides)?;
-        let warps = units == MatrixUnits::Warps;
-        Ok(PairTiles::Products {
-            units,
-            paired: warps && job.low.dim > STAYING && anchors == [Side::X],
-        })
-    }
-    /// Returns how matrix units take rows, if they compute the pairs.
-    pub fn units(self) -> Option<MatrixUnits> {
-        match self {
-            PairTiles::Registers(_) => None,
-            PairTiles::Products { units, .. } => Some(units),
-        }
-    }
-    /// Why pairs come from them.
-    fn reason(self) -> &'static str {
-        match self {
-            PairTiles::Registers(_) => {
-                "rows too wide for registers: pairs of register-blocked tiles go straight to the fold"
-            }
-            PairTiles::Products { .. } => {
-                "products of rows rounded to f16 leave few pairs open, which double precision decides"
-            }
-        }
-    }
 }
 
 impl Shape {
