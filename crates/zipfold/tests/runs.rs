@@ -690,7 +690,7 @@ fn a_part_and_the_runs_of_another_are_never_mixed() {
         merged(
             &folder.join("out.csv"),
             (&more, &data),
-            &[path.clone()],
+            std::slice::from_ref(&path),
             AMPLE
         )
         .is_ok()
