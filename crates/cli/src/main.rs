@@ -13,6 +13,7 @@ mod correlogram_args;
 mod crossmatch;
 mod crossmatch_args;
 mod described;
+mod distance_args;
 mod everything;
 mod flags;
 mod grammar;

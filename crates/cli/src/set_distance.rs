@@ -2,7 +2,6 @@
 
 use crate::args::{HausdorffArgs, SetDistanceArgs};
 use crate::described::{Answered, JobVerb, description, is_description, some, word};
-use crate::problem_from_args::param;
 use zipfold::internals::core::{Opt, PeriodicBox};
 use zipfold::internals::report::Shown;
 use zipfold::internals::set_distance::{SetDistance, SetDistances, SetMeasure};
@@ -116,12 +115,9 @@ impl SetsAsked<'_> {
     /// Puts the arguments that say what the distance of two rows is into `asked`.
     fn pair(&self, asked: &mut SetDistance, budget: &Budget) -> Result<()> {
         let args = self.args;
-        asked.metric = args.metric.clone().or(asked.metric.take());
-        asked.formula = args.pair.clone().or(asked.formula.take());
-        for text in &args.params {
-            let (name, value) = param(text, budget)?;
-            asked.params.insert(name, value);
-        }
+        let (metric, formula) = (&mut asked.metric, &mut asked.formula);
+        args.distance
+            .put(metric, formula, &mut asked.params, budget)?;
         let unit = args.unit.clone().map(Param::Word);
         asked
             .params

@@ -1,7 +1,7 @@
 //! The arguments of `hausdorff` and `chamfer`.
 
 use crate::args::RunArgs;
-use crate::values::OneOf;
+use crate::distance_args::DistanceArgs;
 use clap::{Args, ValueHint};
 
 /// Two sets of rows and their distance.
@@ -31,25 +31,9 @@ pub(crate) struct SetDistanceArgs {
     /// What to do with NaN; skip leaves out rows that have one [default: error]
     #[arg(long, value_name = "POLICY", value_parser = ["error", "propagate", "skip"], help_heading = "Input")]
     pub nan: Option<String>,
-    /// The distance; `zipfold metrics` lists the metrics [default: euclidean]
-    #[arg(long, conflicts_with = "pair", value_parser = OneOf::metric(), hide_possible_values = true, help_heading = "Pair")]
-    pub metric: Option<String>,
-    /// The distance as a formula in x and y
-    #[arg(
-        long,
-        value_name = "EXPR",
-        allow_hyphen_values = true,
-        help_heading = "Pair"
-    )]
-    pub pair: Option<String>,
-    /// A value of the formula or option of the metric: p=3
-    #[arg(
-        long = "param",
-        value_name = "NAME=VALUE",
-        allow_hyphen_values = true,
-        help_heading = "Pair"
-    )]
-    pub params: Vec<String>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub distance: DistanceArgs,
     /// Unit of angles, for haversine: rad or deg [default: rad]
     #[arg(long, value_parser = ["rad", "deg"], help_heading = "Pair", hide_short_help = true)]
     pub unit: Option<String>,

@@ -2,7 +2,6 @@
 
 use crate::args::SilhouetteArgs;
 use crate::described::{Answered, JobVerb, description, is_description, some};
-use crate::problem_from_args::param;
 use zipfold::internals::one_table::TableQuestion;
 use zipfold::internals::report::Shown;
 use zipfold::internals::silhouette::{Silhouette, Silhouettes};
@@ -61,12 +60,9 @@ fn asked(args: &SilhouetteArgs, budget: &Budget) -> Result<Silhouette> {
         asked.labels.clone_from(labels);
     }
     asked.columns = args.columns.clone().or(asked.columns);
-    asked.metric = args.metric.clone().or(asked.metric);
-    asked.formula = args.pair.clone().or(asked.formula);
-    for text in &args.params {
-        let (name, value) = param(text, budget)?;
-        asked.params.insert(name, value);
-    }
+    let (metric, formula) = (&mut asked.metric, &mut asked.formula);
+    args.distance
+        .put(metric, formula, &mut asked.params, budget)?;
     asked.header = args.header.as_deref().map(|h| h == "yes").or(asked.header);
     Ok(asked)
 }

@@ -39,7 +39,8 @@ const LITTLE: u64 = 64 << 20;
 /// Bytes of the results of all cells up to which pairs are not computed twice.
 const MUCH: u64 = 1 << 30;
 /// States that a share has for each row of a square as large as its pairs: both sides of the square,
-/// and up to several nodes for each, as the order of tiles leaves them.
+/// and up to several nodes for each, as the order of tiles leaves them. A test holds the bytes of 8 and
+/// of 30 shares to it; 2 or 3 shares may have more.
 const OF_SQUARE: f64 = 5.0;
 
 /// What the shares of a question look like.

@@ -7,6 +7,7 @@ pub const TILE: usize = 128;
 /// Bytes of a group of components, which one load takes, and groups of a slice.
 pub(super) const GROUP: usize = 16;
 pub(super) const SLICE: usize = 4;
+
 /// Components of a group of numbers of this type.
 pub fn group(input: ProductType) -> usize {
     GROUP / input.bytes()

@@ -9,7 +9,7 @@
 //!        wait for all products
 //! ```
 //!
-//! FetchedSlices are fetched whole, by one thread and past the registers: packed rows lie as matrix units
+//! Slices are fetched whole, by one thread and past the registers: packed rows lie as matrix units
 //! take them. Where shared memory has room for what the fold keeps there, slices of the next tile
 //! come while the fold takes the values of this one.
 
