@@ -7,16 +7,21 @@ import json
 import multiprocessing
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
 import time
+import tomllib
+import types
 
 import numpy as np
 import pytest
 
 import zipfold as zf
-from zipfold.executors import calls_of
+from zipfold import lazy
+from zipfold.executors import EXTRAS, calls_of
+from zipfold.settings import given
 from zipfold.shares import work
 
 SMALL = {"tile.rows": "128", "tile.cols": "128"}
@@ -26,13 +31,15 @@ def questions(rng: np.random.Generator) -> dict[str, zf.Pairs]:
     """Every fold, in every shape of shares."""
     x, y, w = rng.normal(size=(700, 3)), rng.normal(size=(300, 3)), rng.random(700)
     one, two = zf.pairs(x), zf.pairs(x, y)
+    kinds = zf.pairs(x, attributes={"kind": list("abcdefg") * 100})
+    near = "euclidean(x, y) < 0.5"
     return {
         "sum": one.sum(),
         "sums of halves": one.domain("triangle").sum(),
         "weighted": one.sum(weights=rng.random((700, 2))),
         "column": two.sum(axis=0),
         "mean of all": two.mean(axis=None),
-        "extremes": two.min().argmax().count(),
+        "extremes": two.min().argmax().count().max(axis=0).argmin(axis=None),
         "logsumexp": one.logsumexp(),
         "softmax": one.softmax(weights=w),
         "quantile": two.quantile([0.1, 0.5]),
@@ -43,10 +50,36 @@ def questions(rng: np.random.Generator) -> dict[str, zf.Pairs]:
         "farthest": two.nearest(3, largest=True),
         "top": one.top(20),
         "histogram": one.histogram(30, (0, 6), weights=w),
-        "join": one.join("euclidean(x, y) < 0.5"),
-        "anti": two.join("euclidean(x, y) < 0.5", kind="anti"),
-        "groups": zf.pairs(x, attributes={"kind": list("abcdefg") * 100}).by("kind").mean(),
+        "values by bin": one.histogram(9, (0, 6), values={"v": "x[0] * y[0]"}, keep=["sum", "mean", "variance", "min", "max"]),
+        "pruned": one.histogram(5, (0, 0.3)),
+        "join": one.join(near),
+        "join with values": two.join(near, "euclidean(x, y)"),
+        "semi": two.join(near, kind="semi"),
+        "anti": two.join(near, kind="anti"),
+        "groups": kinds.by("kind").mean(),
+        "counts of groups": kinds.by("kind").histogram(8, (0, 6)),
+        "batches": kinds.batch("kind").nearest(2).condensed(),
+        "keys": kinds.within("same:kind").nearest(2).join(near),
+        "listed": zf.pairs(x, y, pairs=rng.integers(0, 300, (5000, 2))).sum().matrix(),
     }
+
+
+def words_for(**fold: str) -> set[str]:
+    """What the engine takes in the place of ``?``: its own list."""
+    problem = {"schema": 1, "x": {"name": "X"}, "folds": [fold]}
+    with pytest.raises(zf.ZipfoldError) as refused:
+        zf._zipfold.explain(json.dumps(problem), (np.zeros((2, 1)), None, None, []), None, ([None], None), given())
+    return set(re.findall(r"`(\w+(?:-\w+)*)`", str(refused.value).split("expected")[1]))
+
+
+def test_every_fold_of_the_engine_is_asked_in_shares(rng):
+    asked = [fold for question in questions(rng).values() for fold in question.problem["folds"]]
+    assert {fold["kind"] for fold in asked} == words_for(kind="?")
+    for kind, key in (("reduce", "op"), ("reduce", "axis"), ("join", "join_kind")):
+        own = words_for(**{"kind": kind, "where": "true", "op": "sum", key: "?"})
+        assert {fold[key] for fold in asked if fold["kind"] == kind} == own
+    kept = {word for fold in asked for value in fold.get("values", {}).values() for word in value["keep"]}
+    assert kept == set(lazy._STATISTICS)
 
 
 def same(one: object, other: object) -> None:
@@ -99,10 +132,9 @@ def test_ray_gives_the_bits_of_one_run(rng, tmp_path):
     ray = pytest.importorskip("ray")
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
     try:
-        asked = questions(rng)
-        for name in ("sum", "nearest", "matrix", "histogram", "join"):
-            job = zf.submit(asked[name], executor=ray, store=tmp_path / name, shares=2, threads=1, plan=SMALL)
-            same(job.result(timeout=300), asked[name].run())
+        for name, question in questions(rng).items():
+            job = zf.submit(question, executor=ray, store=tmp_path / name, shares=2, threads=1, plan=SMALL)
+            same(job.result(timeout=300), question.run())
     finally:
         ray.shutdown()
 
@@ -292,6 +324,34 @@ def test_refusals_say_what_would_do(rng, tmp_path, monkeypatch):
         zf.attach(tmp_path / "none").result()
     with pytest.raises(zf.ArrayTypeError, match="zf.pairs.* or the path of a problem file"):
         zf.submit([[1.0]], executor=None)
+
+
+def test_versions_that_do_not_do_are_refused_by_name(rng, monkeypatch):
+    question = questions(rng)["sum"]
+    for name, (extra, first, end) in EXTRAS.items():
+        remedy = rf"pip install 'zipfold\[{extra}\]'"
+        for version in ("0.9.1", f"{end}.0.1", f"{end}rc1"):
+            told = f"expected {name} from {first} on and before {end}, got {re.escape(version)}(.|\n)*{remedy}"
+            library = types.ModuleType(name)
+            library.__version__ = version
+            monkeypatch.setitem(sys.modules, name, library)
+            if extra in ("dask", "ray"):
+                with pytest.raises(zf.RequestError, match=told):
+                    zf.submit(question, executor=extra)
+            # An object that the caller has made.
+            made = type("Client", (Broken,), {"__module__": f"{name}.client"})
+            with pytest.raises(zf.RequestError, match=told):
+                zf.submit(question, executor=made())
+        monkeypatch.undo()
+
+
+def test_extras_name_the_versions_that_are_refused_otherwise():
+    project = pathlib.Path(__file__).parents[1]
+    pins = (project.parent / ".ci" / "run").read_text()
+    extras = tomllib.loads((project / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    for name, (extra, first, end) in EXTRAS.items():
+        assert extras[extra] == [f"{name}>={first},<{end}"]
+        assert re.search(rf"\b{name}==\d", pins), f"{name} is tested with a pinned version"
 
 
 def test_a_timeout_leaves_the_job_as_it_is(rng, tmp_path):

@@ -7,6 +7,8 @@ told apart by what they can do. None of them is imported unless it is asked for 
 from __future__ import annotations
 
 import importlib
+import re
+import sys
 import typing
 from collections.abc import Callable
 from typing import Any
@@ -14,6 +16,13 @@ from typing import Any
 from .errors import ArrayTypeError, RequestError
 
 __all__ = ["Calls", "calls_of"]
+
+#: Libraries of executors: their extra, and the versions from which on and before which they do.
+EXTRAS = {
+    "distributed": ("dask", "2024.8", "2027"),
+    "ray": ("ray", "2.30", "3"),
+    "mpi4py": ("mpi", "4", "5"),
+}
 
 
 class Calls(typing.Protocol):
@@ -90,6 +99,7 @@ def calls_of(executor: Any) -> Calls:
     """What starts calls with ``executor``; ``"dask"`` and ``"ray"`` start a cluster on this machine."""
     if isinstance(executor, str):
         executor = _by_name(executor)
+    _check_version(executor)
     if all(hasattr(executor, name) for name in ("remote", "wait", "is_initialized")):
         return _Ray(executor)
     if not callable(getattr(executor, "submit", None)):
@@ -102,14 +112,35 @@ def calls_of(executor: Any) -> Calls:
 
 def _by_name(name: str) -> Any:
     if name == "dask":
-        return _module("distributed", "dask").Client()
+        return _module("distributed").Client()
     if name == "ray":
-        return _module("ray", "ray")
+        return _module("ray")
     raise RequestError(f"executor: '{name}' (limit: an executor, 'dask' or 'ray')")
 
 
-def _module(name: str, extra: str) -> Any:
+def _module(name: str) -> Any:
     try:
-        return importlib.import_module(name)
+        module = importlib.import_module(name)
     except ImportError as error:
-        raise RequestError(f"executor: {name} is not installed ({error})\n  try: pip install 'zipfold[{extra}]'") from None
+        raise RequestError(f"executor: {name} is not installed ({error})\n  try: {_install(name)}") from None
+    _check_version(module)
+    return module
+
+
+def _check_version(executor: Any) -> None:
+    """Refuses a version that shares were never tested with, of a module or of the library of an object."""
+    name = (getattr(executor, "__name__", None) or type(executor).__module__).partition(".")[0]
+    if name not in EXTRAS:
+        return
+    version = str(getattr(sys.modules.get(name), "__version__", ""))
+    _, first, end = EXTRAS[name]
+    if version and not _numbers(first) <= _numbers(version) < _numbers(end):
+        raise RequestError(f"executor: expected {name} from {first} on and before {end}, got {version}\n  try: {_install(name)}")
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", version)[:3])
+
+
+def _install(name: str) -> str:
+    return f"pip install 'zipfold[{EXTRAS[name][0]}]'"
