@@ -249,7 +249,7 @@ impl RowResult {
     }
 }
 
-/// SetsOfRows whose results are folded together, in ascending order.
+/// Rows whose results are folded together, in ascending order.
 enum FoldedRows {
     First(usize),
     Listed(Vec<u32>),

@@ -124,7 +124,7 @@ impl FetchedSlices {
         };
         slices + self.staying_vectors() * GROUP
     }
-    /// FetchedSlices of a row.
+    /// Slices of a row.
     fn many(self) -> usize {
         self.groups.div_ceil(self.step)
     }
