@@ -238,7 +238,11 @@ fn sources_of_random_questions_compile_for_nvidia() {
         ) else {
             continue;
         };
-        let facts = Facts::described(Runtime::Cuda);
+        let arch = [80, 90, 100][seen.len() % 3];
+        let facts = Facts {
+            capability: arch,
+            ..Facts::described(Runtime::Cuda)
+        };
         let ranges = zipfold::internals::gpu::rows::data_facts(
             &job,
             std::slice::from_ref(&facts),
@@ -256,7 +260,6 @@ fn sources_of_random_questions_compile_for_nvidia() {
         for (name, source) in
             zipfold::internals::gpu::engine::sources(&job, &plan, Runtime::Cuda).unwrap()
         {
-            let arch = [80, 90, 100][seen.len() % 3];
             if let (true, Err(e)) = (seen.insert(source.clone()), nvrtc::compile(&source, arch)) {
                 let _ = writeln!(
                     failures,
