@@ -29,6 +29,10 @@ FOLDS = {
     "sums of rows": ("{ kind = 'reduce', op = 'logsumexp' }", "csv"),
     "neighbours": ("{ kind = 'nearest', k = 8 }", "csv"),
     "histogram": ("{ kind = 'histogram', axes = [{ bins = 200, range = [0.0, 2.0] }] }", "csv"),
+    "minima": ("{ kind = 'reduce', op = 'argmin' }", "csv"),
+    "quantiles": ("{ kind = 'quantile', q = [0.1, 0.5] }", "csv"),
+    "best pairs": ("{ kind = 'top', k = 1000 }", "csv"),
+    "matches": ("{ kind = 'join', where = 'euclidean(x, y) < 0.2' }", "csv"),
     "matrix": ("{ kind = 'matrix' }", "npy"),
 }
 

@@ -54,9 +54,13 @@ pub(crate) fn read_file<'py>(
     let done = attended(py, false, None, |shared| {
         let tell = |p| shared.tell(p);
         let budget = given.options(shared, &tell, false)?.budget;
-        read_table(path, &options, &budget)
+        let table = read_table(path, &options, &budget)?;
+        // NumPy owns a copy, next to the table until this returns.
+        let bytes = table.elements().len() * table.precision().bytes();
+        let copy = budget.reserve(bytes as u64, "the array of the table")?;
+        Ok((table, copy))
     })?;
-    let table = done.map_err(|e| raise(py, &e))?;
+    let (table, _copy) = done.map_err(|e| raise(py, &e))?;
     let shape = [table.rows(), table.cols()];
     Ok(match table.elements() {
         Elements::F32(items) => PyArray1::from_slice(py, items).reshape(shape)?.into_any(),

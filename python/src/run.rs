@@ -7,6 +7,7 @@ use crate::results::{result, tally};
 use crate::watch::attended;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
+use std::path::Path;
 use zipfold::internals::Job;
 use zipfold::internals::core::Words;
 use zipfold::internals::destination::save_to;
@@ -15,7 +16,7 @@ use zipfold::internals::query::{Query, plan_json};
 use zipfold::internals::shards;
 use zipfold::io::OutputOptions;
 use zipfold::problem::Domain;
-use zipfold::{Answer, Data, Error, Message, Outcome, Problem, Table};
+use zipfold::{Answer, Budget, Data, Error, Message, Outcome, Problem, Table};
 
 /// Columns next to the components of rows, their names, and the words that numbers of text stand for.
 type Beside<'py> = (Bound<'py, PyAny>, Vec<String>, Vec<String>);
@@ -106,11 +107,21 @@ pub(crate) fn run<'py>(
     Ok(out)
 }
 
+/// A partial result: its bytes, or the path of its file, next to which its matches may lie.
+#[derive(FromPyObject)]
+pub(crate) enum Part {
+    Path(String),
+    Bytes(Vec<u8>),
+}
+
 /// Partial results by their names in messages.
-fn decoded(parts: &[Vec<u8>]) -> zipfold::Result<Vec<(String, Partial)>> {
-    let read = |(at, bytes): (usize, &Vec<u8>)| {
-        let name = format!("part {at}");
-        partial::decode(bytes, &name).map(|part| (name, part))
+fn decoded(parts: &[Part], budget: &Budget) -> zipfold::Result<Vec<(String, Partial)>> {
+    let read = |(at, part): (usize, &Part)| match part {
+        Part::Path(path) => Ok((path.clone(), partial::read(Path::new(path), budget)?)),
+        Part::Bytes(bytes) => {
+            let name = format!("part {at}");
+            partial::decode(bytes, &name).map(|part| (name, part))
+        }
     };
     parts.iter().enumerate().map(read).collect()
 }
@@ -146,7 +157,7 @@ pub(crate) fn save<'py>(
 #[pyfunction]
 pub(crate) fn merge<'py>(
     py: Python<'py>,
-    parts: Vec<Vec<u8>>,
+    parts: Vec<Part>,
     x: Named<'py>,
     y: Option<Named<'py>>,
     weights: Weights<'py>,
@@ -156,7 +167,7 @@ pub(crate) fn merge<'py>(
     let done = attended(py, false, None, |shared| {
         let tell = |p| shared.tell(p);
         let options = given.options(shared, &tell, false)?;
-        let parts = decoded(&parts)?;
+        let parts = decoded(&parts, &options.budget)?;
         let Some((name, first)) = parts.first() else {
             return Err(Error::request("no partial results to merge"));
         };

@@ -66,4 +66,4 @@ def test_matches_beyond_memory_go_to_a_file(tmp_path):
     [ample] = question.save(tmp_path / "ample.csv", memory="1GiB")
     assert (tmp_path / "small.csv").read_bytes() == (tmp_path / "ample.csv").read_bytes()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["ample.csv", "small.csv"]
-    assert "written to sorted runs next to the output" in str(question.explain(memory="9MiB"))
+    assert "so for a file (.save('matches.parquet'))" in str(question.explain(memory="9MiB"))

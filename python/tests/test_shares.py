@@ -355,6 +355,17 @@ def test_extras_name_the_versions_that_are_refused_otherwise():
         assert re.search(rf"\b{name}==\d", pins), f"{name} is tested with a pinned version"
 
 
+def test_parts_are_merged_from_bytes_and_from_files(rng, tmp_path):
+    question = questions(rng)["join with values"]
+    parts = [question.run(shard=(at, 3)) for at in range(3)]
+    for at, part in enumerate(parts):
+        (tmp_path / f"{at}.part").write_bytes(part)
+    paths = [tmp_path / "0.part", bytearray(parts[1]), str(tmp_path / "2.part")]
+    same(zf.merge(question, paths), question.run())
+    with pytest.raises(zf.InputError, match="none.part"):
+        zf.merge(question, [tmp_path / "none.part"])
+
+
 def test_a_timeout_leaves_the_job_as_it_is(rng, tmp_path):
     job = zf.submit(questions(rng)["sum"], executor=None, store=tmp_path / "s", shares=2, plan=SMALL)
     begun = time.monotonic()

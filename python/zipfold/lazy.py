@@ -763,15 +763,16 @@ def pairs(X: Any, Y: Any = None, *, names: Any = None, attributes: Any = None, p
     return Pairs(X, Y, names, attributes, pairs)
 
 
-def merge(question: Pairs, parts: Sequence[bytes], **how: Any) -> Any:
+def merge(question: Pairs, parts: Sequence[bytes | str | os.PathLike[str]], **how: Any) -> Any:
     """The result of ``question`` from all of its shards: the same bits as ``question.run()``.
 
     Parameters
     ----------
     question : Pairs
         Over the same rows as those of the shards.
-    parts : sequence of bytes
-        What ``question.run(shard=(i, n))`` gave, for all i, in any order.
+    parts : sequence of bytes or paths
+        What ``question.run(shard=(i, n))`` gave, for all i, in any order; or files of ``zipfold run --shard``, next to
+        which matches of a join may lie.
     **how
         ``threads``, ``memory``, ``device``.
 
@@ -789,6 +790,7 @@ def merge(question: Pairs, parts: Sequence[bytes], **how: Any) -> Any:
     >>> zf.merge(question, [question.run(shard=(i, 2)) for i in range(2)])
     array([4., 3., 5.])
     """
-    raw = _zipfold.merge([bytes(part) for part in parts], *question._arguments(), given(**how))
+    given_parts = [os.fspath(part) if isinstance(part, (str, os.PathLike)) else bytes(part) for part in parts]
+    raw = _zipfold.merge(given_parts, *question._arguments(), given(**how))
     results = _outcome(raw, question._tall).results
     return results[0] if len(results) == 1 else results

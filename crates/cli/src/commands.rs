@@ -460,7 +460,9 @@ pub(crate) fn explain(
         device: DeviceSelector::parse(&args.device)?,
         ..Options::default()
     };
+    let target = target(args, problem, args.how_written());
     let explained = Query::new(problem, &data, &options).explain()?;
+    let explained = explained.going_to(&target);
     options
         .warnings
         .all()

@@ -14,7 +14,7 @@ use std::ops::Range;
 use zipfold_core::fold::{BLOCK, Tally};
 use zipfold_core::parts::{KeyParts, Spread};
 use zipfold_core::{Error, Job, Result};
-use zipfold_plan::executor::Folded;
+use zipfold_plan::executor::{Folded, Nowhere};
 use zipfold_plan::{Tile, parts};
 
 /// A question about groups.
@@ -49,7 +49,8 @@ impl<'j> Groups<'j> {
         tiles: &[Tile],
         mut fold: impl FnMut(&[Tile]) -> Result<Folded>,
     ) -> Result<Folded> {
-        parts::fold_parts(self.job, self.parts, tiles, |at, strips| {
+        // What devices sweep by groups has no matches.
+        parts::fold_parts(self.job, self.parts, (tiles, &Nowhere), |at, strips| {
             let [x, y] = self.spread.starts[at];
             let cols = y..y + self.parts.list[at].space(None).m;
             let moved = |rows: &Range<usize>| Tile {

@@ -240,7 +240,8 @@ pub(crate) fn no_file(name: &str) -> Error {
         .remedy(format!("another name with {}", Opt::Output))
 }
 
-fn sync_folder(target: &Path) -> io::Result<()> {
+/// Waits until the disk has the name of `target` in its folder.
+pub(crate) fn sync_folder(target: &Path) -> io::Result<()> {
     let folder = target
         .parent()
         .filter(|p| !p.as_os_str().is_empty())

@@ -4,6 +4,7 @@ use crate::guard::{Source, at_byte, read_error};
 use crate::npy_header::{Header, Kind, header_bytes};
 use half::f16;
 use std::io::{self, Read, Write};
+use std::ops::Range;
 use zipfold_core::budget::Reserved;
 use zipfold_core::{Budget, Elements, Error, Opt, Result, Table};
 
@@ -30,6 +31,44 @@ pub fn read_npy(source: &Source, budget: &Budget) -> Result<Table> {
     let mut reader = source.reader_at(header.data_at);
     let elements = read_elements(&mut reader, &header, source.name(), 0, budget)?;
     Table::new(rows, cols, elements)
+}
+
+/// Reads the rows `rows` alone of the NPY file `source`, as a table of all its rows whose others are
+/// zeros; `None` where the numbers do not lie in the file row by row as they do in memory.
+///
+/// # Errors
+/// As [`read_npy`].
+pub fn read_npy_rows(
+    source: &Source,
+    rows: &Range<usize>,
+    budget: &Budget,
+) -> Result<Option<Table>> {
+    let header = source_header(source)?;
+    let (all, cols) = header.table_shape(source.name())?;
+    if !header.is_as_stored() || rows.start > rows.end || rows.end > all {
+        return Ok(None);
+    }
+    let places = rows.start * cols..rows.end * cols;
+    let elements = match header.kind {
+        Kind::F32 => Elements::F32(stored_part::<f32>(source, &header, places, budget)?.into()),
+        Kind::F64 => Elements::F64(stored_part::<f64>(source, &header, places, budget)?.into()),
+        _ => return Ok(None),
+    };
+    Table::new(all, cols, elements).map(Some)
+}
+
+/// Elements whose bytes in the file are those in memory, zeros but for the ones at `places`.
+fn stored_part<T: bytemuck::Pod + Default>(
+    source: &Source,
+    header: &Header,
+    places: Range<usize>,
+    budget: &Budget,
+) -> Result<Reserved<T>> {
+    let purpose = format!("the array of {}", source.name());
+    let mut out = budget.vec(header.count, T::default(), &purpose)?;
+    let first = header.data_at + (places.start * size_of::<T>()) as u64;
+    source.fill_at(first, bytemuck::cast_slice_mut(&mut out.items[places]))?;
+    Ok(out)
 }
 
 /// Reads the NPY file `source` as an array of any shape.
@@ -63,16 +102,13 @@ pub(crate) fn read_elements(
     base: u64,
     budget: &Budget,
 ) -> Result<Elements> {
-    let as_stored = cfg!(target_endian = "little")
-        && !header.big_endian
-        && (!header.fortran || header.shape.len() < 2);
     match header.kind {
-        Kind::F32 if as_stored => {
+        Kind::F32 if header.is_as_stored() => {
             return Ok(Elements::F32(
                 stored::<f32>(reader, header, name, base, budget)?.into(),
             ));
         }
-        Kind::F64 if as_stored => {
+        Kind::F64 if header.is_as_stored() => {
             return Ok(Elements::F64(
                 stored::<f64>(reader, header, name, base, budget)?.into(),
             ));

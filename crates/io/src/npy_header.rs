@@ -144,6 +144,12 @@ impl Header {
         })
     }
 
+    /// Whether the bytes of the numbers are, row by row, those in memory.
+    pub(crate) fn is_as_stored(&self) -> bool {
+        cfg!(target_endian = "little")
+            && !self.big_endian
+            && (!self.fortran || self.shape.len() < 2)
+    }
     /// Rows and columns: a vector is one column.
     ///
     /// # Errors

@@ -9,14 +9,17 @@
 //! identity says whose it is, and the checksum of a block covers the identity and the number of the
 //! block. Words are little-endian. What a record means is for the caller to say.
 
-use crate::atomic::{Output, OutputOptions};
+use crate::atomic::{Output, OutputOptions, sync_folder};
 use crate::guard::Source;
 use crate::output_error::{folder_error, write_error};
 use crate::presence::Presence;
-use crate::unfinished::{Held, hold};
-use std::fs::{self, File, OpenOptions};
+use crate::unfinished::{Held, hold, is_still};
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::hash::{BuildHasher, RandomState};
 use std::io::{Seek, SeekFrom, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use zipfold_core::{Budget, Error, Hash, Opt, Result};
 
 /// How a run begins; the last byte is the version of the format.
@@ -295,18 +298,30 @@ pub fn files_left() -> usize {
 /// What to do about a run that is not whole.
 const AGAIN: &str = "run it again";
 
-/// Waits until the disk has the file `path`.
+/// Waits until the disk has these files, and their names in their folder.
 ///
 /// # Errors
 /// `Resource` when the disk fails.
-pub fn sync(path: &Path) -> Result<()> {
-    let synced = OpenOptions::new().append(true).open(path);
-    let synced = synced.and_then(|file| file.sync_data());
-    synced.map_err(|e| write_error(&path.to_string_lossy(), &e))
+pub fn sync(paths: impl Iterator<Item = PathBuf>) -> Result<()> {
+    let mut last = None;
+    for path in paths {
+        let synced = OpenOptions::new().append(true).open(&path);
+        let synced = synced.and_then(|file| file.sync_data());
+        synced.map_err(|e| write_error(&path.to_string_lossy(), &e))?;
+        last = Some(path);
+    }
+    last.map_or(Ok(()), |path| {
+        sync_folder(&path).map_err(|e| write_error(&path.to_string_lossy(), &e))
+    })
 }
 
 /// The file by which a process holds a folder of runs.
 const LOCK: &str = "lock";
+/// How the name of a folder ends whose runs no file names: it goes with its process.
+const OWNED: &str = ".zipfold-runs";
+/// Times that a folder is made again which a sweep takes away, and the time of a sweep.
+const TIMES: usize = 20;
+const SWEEP: Duration = Duration::from_millis(5);
 
 /// A folder of runs that one process holds. It goes with the process that made it, unless another
 /// file refers to its runs.
@@ -334,19 +349,14 @@ impl RunFolder {
             let e = Error::request("expected a folder of runs of matches, got something else");
             return Err(e.at_place(name).remedy("look at it and remove it"));
         }
-        let failed = |e: std::io::Error| folder_error(&name, &e);
-        fs::create_dir_all(path).map_err(failed)?;
-        let lock = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(path.join(LOCK))
-            .map_err(failed)?;
-        if hold(&lock) == Held::Others {
+        if is_owned(path) {
+            sweep(path);
+        }
+        let Some(lock) = locked(path)? else {
             let e = Error::request("another run is writing matches there");
             let other = format!("wait for it, or another name with {}", Opt::Output);
             return Err(e.at_place(name).remedy(other));
-        }
+        };
         let folder = RunFolder {
             path: path.to_owned(),
             lock,
@@ -375,6 +385,88 @@ impl Drop for RunFolder {
     }
 }
 
+/// Whether the folder `path` goes with its process. It is then for this user alone.
+fn is_owned(path: &Path) -> bool {
+    path.to_string_lossy().ends_with(OWNED)
+}
+
+/// The lock of the folder `path`, which is made where it is not there; none if another process has it.
+fn locked(path: &Path) -> Result<Option<File>> {
+    let failed = |e: std::io::Error| folder_error(&path.to_string_lossy(), &e);
+    let mode = if is_owned(path) { 0o700 } else { 0o777 };
+    for time in 1..=TIMES {
+        let made = DirBuilder::new().recursive(true).mode(mode).create(path);
+        made.map_err(failed)?;
+        let lock = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .custom_flags(libc::O_NOFOLLOW)
+            .open(path.join(LOCK));
+        match lock {
+            // A sweep took the folder away before it was locked.
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound && time < TIMES => {}
+            Err(e) => return Err(failed(e)),
+            Ok(lock) => match hold(&lock) {
+                Held::Others => std::thread::sleep(SWEEP),
+                _ if is_still(&lock, &path.join(LOCK)) => return Ok(Some(lock)),
+                _ => {}
+            },
+        }
+    }
+    Ok(None)
+}
+
+/// Removes the folders of runs next to `path` whose processes were killed: ours, which nobody holds,
+/// and which go with their process.
+fn sweep(path: &Path) {
+    let folder = path.parent().filter(|folder| *folder != Path::new(""));
+    let entries = fs::read_dir(folder.unwrap_or(Path::new(".")));
+    for entry in entries.into_iter().flatten().flatten() {
+        let other = entry.path();
+        let left = is_owned(&other) && other != path;
+        if !left || Presence::itself(&other) != Presence::Folder {
+            continue;
+        }
+        let lock = OpenOptions::new()
+            .write(true)
+            .custom_flags(libc::O_NOFOLLOW)
+            .open(other.join(LOCK));
+        if let Ok(lock) = lock
+            && hold(&lock) == Held::Ours
+        {
+            drop(RunFolder {
+                path: other,
+                lock,
+                owner: None,
+            });
+        }
+    }
+}
+
+/// Removes the runs in the folder `path` but for the ones called `kept`: a file that names its runs was
+/// written again. A folder without runs goes.
+pub fn keep_only(path: &Path, kept: &[String]) {
+    if Presence::itself(path) != Presence::Folder {
+        return;
+    }
+    for entry in fs::read_dir(path).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let plain = entry.file_type().is_ok_and(|kind| kind.is_file());
+        if plain && is_name(&name) && !kept.contains(&name) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+    // Nothing is removed where something is left.
+    let _ = fs::remove_dir(path);
+}
+
+/// Whether a run may have this name, which a file gives: it leads nowhere else.
+#[must_use]
+pub fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|b| b.is_ascii_digit() || b == b'-')
+}
+
 /// Removes the plain files of the folder `path`, but for the lock and those in `kept`.
 fn clear(path: &Path, kept: &[String]) {
     let entries = fs::read_dir(path).into_iter().flatten().flatten();
@@ -388,11 +480,19 @@ fn clear(path: &Path, kept: &[String]) {
     }
 }
 
-/// The path of a folder of runs for an output that is not a file: among temporary files, by the number of
-/// this process.
+/// The path of a folder of runs next to the output `path`, which goes with the process.
+#[must_use]
+pub fn beside(path: &str) -> PathBuf {
+    format!("{path}{OWNED}").into()
+}
+
+/// The path of a folder of runs for an output that is not a file: among temporary files, under a name
+/// that nobody can foresee.
 #[must_use]
 pub fn temporary() -> PathBuf {
-    std::env::temp_dir().join(format!("zipfold-{}.runs", std::process::id()))
+    let half = || RandomState::new().hash_one(std::process::id());
+    let name = format!("zipfold-{:016x}{:016x}{OWNED}", half(), half());
+    std::env::temp_dir().join(name)
 }
 
 /// Removes the folder of runs `path`, unless a process holds it.
@@ -496,5 +596,68 @@ mod tests {
         fs::write(&path, b"no folder").unwrap();
         assert!(RunFolder::hold(&path, &[], None).is_err());
         fs::remove_file(&path).unwrap();
+    }
+
+    /// What a killed process leaves has a lock that nobody holds.
+    #[test]
+    fn folders_of_killed_processes_go_with_the_next_one() {
+        let all = folder("swept");
+        let [dead, alive, next, named] = ["a.csv", "b.csv", "c.csv", "d.csv"]
+            .map(|name| beside(&all.join(name).to_string_lossy()));
+        fs::create_dir_all(&dead).unwrap();
+        fs::write(dead.join(LOCK), b"").unwrap();
+        fs::write(dead.join("0-1"), b"matches").unwrap();
+        let checkpoint = all.join("checkpoint.runs");
+        fs::create_dir_all(&checkpoint).unwrap();
+        fs::write(checkpoint.join(LOCK), b"").unwrap();
+        std::os::unix::fs::symlink(&checkpoint, &named).unwrap();
+        let held = RunFolder::hold(&alive, &[], None).unwrap();
+        assert!(!dead.exists(), "swept by the first one");
+        let other = RunFolder::hold(&next, &[], None).unwrap();
+        assert!(alive.exists() && next.exists() && named.exists());
+        assert!(
+            checkpoint.join(LOCK).exists(),
+            "a checkpoint names its runs"
+        );
+        drop((held, other));
+        assert!(!alive.exists() && !next.exists());
+        fs::remove_dir_all(&all).unwrap();
+        assert_ne!(temporary(), temporary());
+    }
+
+    #[test]
+    fn processes_that_begin_together_do_not_sweep_each_other() {
+        let all = folder("together");
+        std::thread::scope(|scope| {
+            for thread in 0..4 {
+                let all = &all;
+                scope.spawn(move || {
+                    for turn in 0..50 {
+                        let path = beside(&all.join(format!("{thread}")).to_string_lossy());
+                        let held = RunFolder::hold(&path, &[], None).unwrap();
+                        fs::write(held.file("0-1"), b"a").unwrap();
+                        assert!(held.file("0-1").exists(), "turn {turn}");
+                    }
+                });
+            }
+        });
+        fs::remove_dir_all(&all).unwrap();
+    }
+
+    #[test]
+    fn runs_that_a_new_part_does_not_name_go() {
+        let path = folder("kept");
+        fs::create_dir_all(&path).unwrap();
+        for name in ["0-12", "1-7", "notes.txt"] {
+            fs::write(path.join(name), b"").unwrap();
+        }
+        keep_only(&path, &["1-7".into()]);
+        assert!(!path.join("0-12").exists() && path.join("1-7").exists());
+        keep_only(&path, &[]);
+        assert!(path.join("notes.txt").exists(), "no run");
+        fs::remove_file(path.join("notes.txt")).unwrap();
+        keep_only(&path, &[]);
+        assert!(!path.exists());
+        assert!(!is_name("../0") && !is_name("") && is_name("0-12"));
     }
 }

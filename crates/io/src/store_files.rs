@@ -4,7 +4,7 @@
 //! The calls are the ones that a file system of a cluster answers in the same way for all machines: a
 //! name that is linked to exists once, a rename succeeds once, and times are those of the server.
 
-use crate::atomic::{Output, OutputOptions};
+use crate::atomic::{Output, OutputOptions, sync_folder};
 use crate::guard::Source;
 use crate::output_error::{folder_error, write_error};
 use crate::presence::Presence;
@@ -14,12 +14,13 @@ use std::path::Path;
 use std::time::SystemTime;
 use zipfold_core::{Budget, Result};
 
-/// Makes the folder `path`, and those above it.
+/// Makes the folder `path`, and those above it. Its name is on the disk when this returns.
 ///
 /// # Errors
 /// `Request` or `Resource` where the system does not let us.
 pub fn make_folder(path: &Path) -> Result<()> {
-    fs::create_dir_all(path).map_err(|e| folder_error(&path.to_string_lossy(), &e))
+    let made = fs::create_dir_all(path).and_then(|()| sync_folder(path));
+    made.map_err(|e| folder_error(&path.to_string_lossy(), &e))
 }
 
 /// Writes the file `path` whole; false, and nothing written, if it is there. A `durable` one is on

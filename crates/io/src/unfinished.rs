@@ -55,7 +55,7 @@ fn old_file(path: &Path) -> io::Result<File> {
 
 /// Whether `path` still names the file that `file` is: one that was published or removed while it
 /// was being opened is another.
-fn is_still(file: &File, path: &Path) -> bool {
+pub(crate) fn is_still(file: &File, path: &Path) -> bool {
     match (file.metadata(), fs::symlink_metadata(path)) {
         (Ok(a), Ok(b)) => (a.dev(), a.ino()) == (b.dev(), b.ino()),
         _ => false,
@@ -205,6 +205,48 @@ pub fn remove_left(path: &Path) {
         && hold(&file) == Held::Ours
     {
         remove(&file, path);
+    }
+}
+
+/// A name that one living process has, told by the lock of a file, which goes with this.
+#[derive(Debug)]
+pub struct Claim {
+    file: File,
+    path: PathBuf,
+}
+
+impl Claim {
+    /// Takes the name `path`; none if another process has it. Where the file system knows no locks,
+    /// every process has it.
+    ///
+    /// # Errors
+    /// Those of the folder.
+    pub fn ask(path: &Path) -> Result<Option<Claim>> {
+        for _ in 0..ATTEMPTS {
+            let opened = OpenOptions::new()
+                .write(true)
+                .create(true)
+                .truncate(false)
+                .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
+                .open(path);
+            let file = opened.map_err(|e| folder_error(&path.to_string_lossy(), &e))?;
+            match hold(&file) {
+                Held::Others => return Ok(None),
+                // Its holder ended, and removed it, between the two looks.
+                _ if !is_still(&file, path) => {}
+                _ => {
+                    let path = path.to_owned();
+                    return Ok(Some(Claim { file, path }));
+                }
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        remove(&self.file, &self.path);
     }
 }
 

@@ -12,12 +12,12 @@
 //! pruning    off: …
 //! ```
 
-use crate::matches::MatchPlan;
+use crate::matches::{MatchGoal, MatchPlan};
 use crate::plan::Plan;
 use zipfold_core::budget::human_bytes;
 use zipfold_core::fold::Fold;
 use zipfold_core::pair::lower::Lowered;
-use zipfold_core::{Domain, Job, Message, Precision, figures};
+use zipfold_core::{Domain, Job, Message, Opt, Precision, figures};
 
 /// Terms below this share of the predicted time are left out of the short form.
 ///
@@ -87,16 +87,42 @@ fn kept(job: &Job) -> String {
 
 /// Says where matches are while the run goes on.
 fn matches(plan: &MatchPlan) -> String {
-    let (count, room) = (figures::si(plan.predicted as f64), human_bytes(plan.room));
-    match plan.written {
-        true => format!(
-            "matches    about {count} predicted, {}: written to sorted runs next to the output, {room} of them in memory",
-            human_bytes(plan.predicted.saturating_mul(plan.bytes))
-        ),
-        false => format!(
-            "matches    about {count} predicted: held in memory, and written to sorted runs next to the output beyond {room}"
-        ),
-    }
+    let room = human_bytes(plan.room);
+    let count = match plan.predicted {
+        0 => format!("fewer than {} predicted", figures::si(plan.seen as f64)),
+        many => format!("about {} predicted", figures::si(many as f64)),
+    };
+    let bytes = human_bytes(plan.predicted.saturating_mul(plan.bytes));
+    let file = Opt::Output.like("matches.parquet");
+    let what = match (plan.exceeds(), plan.goal) {
+        (true, MatchGoal::File) => {
+            format!(
+                ", {bytes}: written to sorted runs next to the output, {room} of them in memory"
+            )
+        }
+        (false, MatchGoal::File) => {
+            format!(": held in memory, and written to sorted runs next to the output beyond {room}")
+        }
+        (true, MatchGoal::Memory) => {
+            format!(
+                ", {bytes}: more than the {room} for them in memory, so refused; {file} writes them to sorted runs"
+            )
+        }
+        (false, MatchGoal::Memory) => {
+            format!(": held in memory; {file} writes them to sorted runs beyond {room}")
+        }
+        (true, MatchGoal::Unknown) => {
+            format!(
+                ", {bytes}: more than the {room} for them in memory, so for a file ({file}), next to which sorted runs take them"
+            )
+        }
+        (false, MatchGoal::Unknown) => {
+            format!(
+                ": held in memory, and for a file ({file}) written to sorted runs beyond {room}"
+            )
+        }
+    };
+    format!("matches    {count}{what}")
 }
 
 /// Renders the long form.

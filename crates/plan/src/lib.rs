@@ -50,7 +50,7 @@ pub use bytes::{dense_bytes, sorted_bytes, working_bytes};
 pub use choose::choose;
 pub use executor::{Executor, Folded, Sink, Stop, Values};
 pub use machine::{Isa, Machine};
-pub use matches::MatchPlan;
+pub use matches::{MatchGoal, MatchPlan};
 pub use order::Order;
 pub use overrides::{Family, Overrides};
 pub use plan::Plan;

@@ -12,7 +12,7 @@
 
 use crate::bytes::working_bytes;
 use crate::cost::Term;
-use crate::executor::Folded;
+use crate::executor::{Folded, Sink};
 use crate::order::Order;
 use crate::plan::Plan;
 use crate::prune::walked;
@@ -192,14 +192,14 @@ pub fn tiles_of_run(job: &Job, plan: &Plan) -> Vec<Tile> {
 }
 
 /// Folds `tiles` of the run of `job` part by part: `fold` gets a part and strips of its rows, and
-/// returns what it finds, as a question of its own would.
+/// returns what it finds, as a question of its own would. `sink` may take the matches so far.
 ///
 /// # Errors
-/// Those of `fold`.
+/// Those of `fold` and of `sink`.
 pub fn fold_parts(
     job: &Job,
     parts: &KeyParts,
-    tiles: &[Tile],
+    (tiles, sink): (&[Tile], &dyn Sink),
     mut fold: impl FnMut(usize, &[Range<usize>]) -> Result<Folded>,
 ) -> Result<Folded> {
     let (n, m) = (job.space.n, job.space.m);
@@ -207,22 +207,31 @@ pub fn fold_parts(
         states: job.folds.iter().map(|fold| fold.start(n, m)).collect(),
         tally: Tally::default(),
     };
+    // Bytes of matches, for which the parts have asked.
+    let mut held = 0;
     for tiles in tiles.chunk_by(|a, b| parts.part_of(a.rows.start) == parts.part_of(b.rows.start)) {
         let at = parts.part_of(tiles[0].rows.start);
         let start = parts.start(at);
         let strip = |tile: &Tile| tile.rows.start - start..tile.rows.end - start;
         let strips: Vec<Range<usize>> = tiles.iter().map(strip).collect();
-        add(job, (parts, at), fold(at, &strips)?, &mut all);
+        let more = add(job, (parts, at), fold(at, &strips)?, &mut all);
+        if more > 0 {
+            held += more;
+            sink.grown(&mut all.states, [held, 0], &mut held)?;
+        }
     }
     Ok(all)
 }
 
-/// Adds what part `at` gives, as a question of its own, to `all`.
-fn add(job: &Job, (parts, at): (&KeyParts, usize), found: Folded, all: &mut Folded) {
+/// Adds what part `at` gives, as a question of its own, to `all`; bytes of its matches.
+fn add(job: &Job, (parts, at): (&KeyParts, usize), found: Folded, all: &mut Folded) -> u64 {
     let (states, tally) = job.of_part(parts, at, found.states, found.tally);
+    let folds = job.folds.iter().zip(&states);
+    let bytes = folds.map(|(fold, state)| fold.grown(state)).sum();
     let each = job.folds.iter().zip(&mut all.states).zip(states);
     each.for_each(|((fold, into), from)| fold.join_slots(into, from));
     all.tally.merge(&tally);
+    bytes
 }
 
 /// Lists the tiles of the part `job` in the strips that `rows` are, as its own plan cuts them.

@@ -22,8 +22,8 @@ mod kernel;
 mod reach;
 mod way;
 
-pub(crate) use estimate::open_share;
 pub use estimate::sampled_ends;
+pub(crate) use estimate::{open_share, pairs_within};
 pub use grid::{NEAR_TOGETHER, list_bytes};
 pub use kernel::{Kernel, kernel};
 pub use reach::reach;

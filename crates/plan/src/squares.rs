@@ -132,24 +132,24 @@ impl Squares {
     }
 }
 
-/// Whether a fold has a result for each row of x. A band has all pairs of its rows then, so results
+/// Whether a fold has a state for each row of x. A band has all pairs of its rows then, so results
 /// are complete in one share.
 pub fn is_by_row(fold: &Fold) -> bool {
-    matches!(fold, Fold::Nearest(_))
+    matches!(fold, Fold::Nearest(_) | Fold::Reduce(_))
 }
 
 /// Whether the folds of `job` are those of squares: their answers depend on no order of pairs,
 /// bounds settle their pairs, and a pair is credited to no row of y.
 pub fn serve(job: &Job) -> bool {
-    // The k best of a row are a bound for others only where a cut-off leaves none of them out.
-    let by_row = !job.space.is_triangular() && job.cutoff_root.is_none();
+    // The k best of a row are a bound for others only where a cut-off leaves none of them out. Of half
+    // of the pairs a row is on both sides, and ties go by rows that a square has in another order.
+    let of_best = !job.space.is_triangular() && job.cutoff_root.is_none();
     let loose = |fold: &Fold| match fold {
         Fold::Histogram(_) => true,
         Fold::Join(join) => join.is_inner(),
-        Fold::Nearest(_) => by_row,
+        Fold::Nearest(_) | Fold::Top(_) => of_best,
+        Fold::Reduce(_) => of_best && fold.traits().bounded,
         Fold::Extremes(_)
-        | Fold::Top(_)
-        | Fold::Reduce(_)
         | Fold::Dense(_)
         | Fold::Quantile(_)
         | Fold::Listed(_)

@@ -82,7 +82,7 @@ pub fn target(path: &str, problem: &Problem, options: OutputOptions) -> Target {
 pub fn runs_beside(path: &str) -> PathBuf {
     match path == "-" || is_special(path) {
         true => zipfold_io::runs::temporary(),
-        false => format!("{path}.zipfold-runs").into(),
+        false => zipfold_io::runs::beside(path),
     }
 }
 

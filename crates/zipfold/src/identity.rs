@@ -50,6 +50,12 @@ impl Identity {
             hash(|h| h.text(&format!("{shard:?}"))),
         ])
     }
+    /// The same of a run over some rows of x, all of which have this hash; see
+    /// [`zipfold_core::Data::hashes`].
+    pub(crate) fn of_all_x(mut self, hash: &str) -> Self {
+        self.0[0] = u128::from_str_radix(hash, 16).unwrap_or_default();
+        self
+    }
     /// The identity of a shard in one number.
     pub(crate) fn number(&self, shard: (usize, usize)) -> u128 {
         hash(|h| h.text(&format!("{:?} {shard:?}", self.0)))

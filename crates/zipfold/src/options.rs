@@ -8,7 +8,7 @@ use std::time::Duration;
 use zipfold_core::Budget;
 use zipfold_gpu::DeviceSelector;
 use zipfold_io::OutputOptions;
-use zipfold_plan::{Overrides, Sink};
+use zipfold_plan::{MatchGoal, Overrides, Sink};
 
 /// How a job is run. More fields may come: name the ones that you set, and take the others from
 /// `Options::default()`.
@@ -119,6 +119,16 @@ pub enum Target {
     /// Into memory that the caller owns.
     #[doc(hidden)]
     Lent(LentSink),
+}
+
+impl Target {
+    /// Where matches go.
+    pub(crate) fn goal(&self) -> MatchGoal {
+        match self {
+            Target::Runs(..) => MatchGoal::File,
+            Target::Memory | Target::Npy(..) | Target::Lent(_) => MatchGoal::Memory,
+        }
+    }
 }
 
 /// A place for dense results that the caller owns; it outlives the run.

@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 use twox_hash::XxHash3_64;
 use zipfold_core::fold::{Fold, State, Tally};
 use zipfold_core::{Budget, Error, Job, Opt, Result};
-use zipfold_io::Presence;
 use zipfold_io::unfinished::{remove_left, sweep};
+use zipfold_io::{Output, OutputOptions, Presence};
 use zipfold_plan::Tiling;
 
 /// How a partial result begins; the last byte is the version of the format.
@@ -331,7 +331,8 @@ fn get<T: DeserializeOwned>(payload: impl Read, name: &str) -> Result<T> {
 const AGAIN: &str = "run that shard again";
 
 impl Partial {
-    /// Writes the matches of a shard whose file will be `path`: one run for each fold.
+    /// Writes the matches of a shard whose file will be `path`: one run for each fold. Those of a file
+    /// that is there stay.
     ///
     /// # Errors
     /// `Resource` when the disk is full; `Input` for damaged runs.
@@ -350,6 +351,12 @@ impl Partial {
     /// # Errors
     /// `Input` when they are not there, damaged, or another's.
     pub(crate) fn open_matches(&mut self, job: &Job, budget: &Budget) -> Result<()> {
+        let named = self.runs.iter().any(|runs| !runs.is_empty());
+        if named && self.place.as_os_str().is_empty() {
+            let e =
+                Error::request("its matches are in runs next to its file, which bytes do not have");
+            return Err(e.remedy("give the path of its file"));
+        }
         let folder = folder_of(&self.place);
         let open = |(fold, runs): (&Fold, &Vec<RunFacts>)| {
             let Some(form) = RecordForm::of_fold(fold, job).filter(|_| !runs.is_empty()) else {
@@ -364,13 +371,18 @@ impl Partial {
     }
 }
 
-/// Writes a partial whole or not at all, and syncs it.
+/// Writes a partial whole or not at all, and syncs it. Its runs are there before it, and those of an
+/// earlier one under its name go after it.
 ///
 /// # Errors
 /// `Resource` when it cannot be written; `Request` when it is there already, without `force`.
 pub fn write(path: &Path, partial: &Partial, force: bool) -> Result<()> {
+    let out = sealed_output(path, force)?;
     partial.write_matches(path)?;
-    write_sealed(MAGIC, path, partial, force)
+    put_into(MAGIC, partial, out)?;
+    let names = partial.runs.iter().flatten().map(|run| run.name.clone());
+    zipfold_io::runs::keep_only(&folder_of(path), &names.collect::<Vec<_>>());
+    Ok(())
 }
 
 /// Writes `item` sealed, whole or not at all, and syncs it.
@@ -380,11 +392,16 @@ pub(crate) fn write_sealed(
     item: &impl Serialize,
     force: bool,
 ) -> Result<()> {
-    let options = zipfold_io::OutputOptions {
-        force,
-        durable: true,
-    };
-    let mut out = zipfold_io::Output::create_at(path, options)?;
+    put_into(magic, item, sealed_output(path, force)?)
+}
+
+/// The file that will be `path`, in the place of one that is there with `force` alone.
+fn sealed_output(path: &Path, force: bool) -> Result<Output> {
+    let durable = true;
+    Output::create_at(path, OutputOptions { force, durable })
+}
+
+fn put_into(magic: &[u8; 8], item: &impl Serialize, mut out: Output) -> Result<()> {
     match put(magic, item, &mut out) {
         Ok(()) => out.commit(),
         Err(e) => Err(out.error(&e)),

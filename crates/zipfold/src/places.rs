@@ -436,8 +436,11 @@ impl<T: Typed> Sink for UnitPlaces<'_, T> {
         }
         let runs = self.all.stores.relieve(states, 0)?;
         if let Ok(mut found) = self.found.lock() {
-            // Matches of other folds, if any, ask again when they grow.
-            found.held.clear();
+            // What was given last is for these states; matches of other parts stay.
+            let mut given = *held;
+            while let Some(last) = found.held.pop_if(|_| given > 0) {
+                given = given.saturating_sub(last.bytes());
+            }
             found.runs.extend(runs);
         }
         *held = 0;

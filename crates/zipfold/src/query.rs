@@ -327,6 +327,13 @@ pub fn plan_json(plan: &Plan, wording: Wording) -> Result<serde_json::Value> {
 }
 
 impl Explained {
+    /// The same of an answer that goes to `target`: some take matches that memory does not hold.
+    #[doc(hidden)]
+    pub fn going_to(mut self, target: &Target) -> Self {
+        let matches = self.plan.matches;
+        self.plan.matches = matches.map(|matches| matches.going(target.goal()));
+        self
+    }
     /// The plan as text for people; `all` adds how the engine goes about it.
     #[must_use]
     pub fn text(&self, all: bool) -> Message {

@@ -12,14 +12,14 @@ pub use crate::outcome::{Outcome, Output};
 use crate::partial::{self, Partial};
 use crate::places::{FoundOfBatch, Place, Places, Run, Typed, UnitPlaces};
 use crate::pool::Workers;
-use crate::runs::{HELD_BY_PART, MatchRuns, MatchStores, RunFacts};
+use crate::runs::{HELD_BY_PART, MatchRuns, MatchStores, RunFacts, bytes_of_matches};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
-use zipfold_core::fold::{Axis, Fold, Histogram, JoinState, Kept, State, Tally, table_bytes};
+use zipfold_core::fold::{Axis, Fold, Histogram, State, Tally, table_bytes};
 use zipfold_core::problem::{AxisSpec, FoldSpec, NanPolicy, Problem};
 use zipfold_core::{Blame, Error, Job, Message, Opt, Precision, Reservation, Result};
 use zipfold_plan::device::{self, Blocks, OnDevice, host_tiling};
@@ -80,7 +80,8 @@ pub fn run(
     target: &Target,
     options: &Options<'_>,
 ) -> Result<Outcome> {
-    let (plan, devices) = crate::device::place(job, plan, options)?;
+    let (mut plan, devices) = crate::device::place(job, plan, options)?;
+    plan.matches = plan.matches.map(|matches| matches.going(target.goal()));
     match plan.precision {
         Precision::F32 => {
             let load =
@@ -533,13 +534,14 @@ fn states(job: &Job, plan: &Plan, share: &Share, options: &Options<'_>) -> Vec<S
 fn batches_ahead(plan: &Plan) -> usize {
     // Pruned batches differ in their work, so that more of them are needed to even it out.
     let devices = plan.device.as_ref().map_or(0, |on| on.devices);
+    // Blocks begin far behind one another, so a device waits for the whole block before its own
+    // otherwise. Matches that a batch finds beyond its part are written, whenever it is merged.
+    if plan.device.as_ref().is_some_and(OnDevice::is_in_blocks) {
+        return plan.tiles;
+    }
     // Matches of batches that wait for their turn take memory, too.
     if plan.matches.is_some_and(|matches| matches.written) {
         return 2 * plan.threads.max(devices);
-    }
-    // Blocks begin far behind one another.
-    if plan.device.as_ref().is_some_and(OnDevice::is_in_blocks) {
-        return plan.tiles;
     }
     plan.threads.max(devices) * if plan.prune.is_on() { 16 } else { 4 }
 }
@@ -758,7 +760,7 @@ impl Growth {
             let covered = self.cover(states, found, options);
             return covered.map_err(|e| stores.refused(e));
         }
-        let bytes: u64 = states.iter().map(matches_bytes).sum();
+        let bytes: u64 = states.iter().map(bytes_of_matches).sum();
         let many = plan.matches.is_some_and(|matches| matches.writes(bytes));
         if !many && self.cover(states, found, options).is_ok() {
             return Ok(());
@@ -775,7 +777,7 @@ impl Growth {
         found: Vec<Reservation>,
         options: &Options<'_>,
     ) -> Result<()> {
-        let now: u64 = states.iter().map(matches_bytes).sum();
+        let now: u64 = states.iter().map(bytes_of_matches).sum();
         self.bytes += found.iter().map(Reservation::bytes).sum::<u64>();
         self.held.extend(found);
         if now > self.bytes {
@@ -791,14 +793,6 @@ impl Growth {
         }
         Ok(())
     }
-}
-
-/// Bytes of the matches that a state holds.
-fn matches_bytes(state: &State) -> u64 {
-    if let State::Grouped(grouped) = state {
-        return grouped.states().map(matches_bytes).sum();
-    }
-    JoinState::within(state).map_or(0, JoinState::bytes)
 }
 
 /// Refuses an answer that cannot be right, or that the policy of NaN forbids.

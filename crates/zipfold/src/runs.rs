@@ -21,4 +21,4 @@ pub(crate) use facts::RunFacts;
 pub(crate) use facts::folder_of;
 pub(crate) use merge::MatchRuns;
 pub(crate) use records::RecordForm;
-pub(crate) use stores::{HELD_BY_PART, MatchStores, RunPlace};
+pub(crate) use stores::{HELD_BY_PART, MatchStores, RunPlace, bytes_of_matches};

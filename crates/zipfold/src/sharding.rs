@@ -11,7 +11,7 @@ use crate::row_names::RowNames;
 use crate::run::{Growth, outputs};
 use crate::runs::{MatchRuns, RunFacts};
 use zipfold_core::data::Data;
-use zipfold_core::fold::{Fold, JoinState, State, Tally};
+use zipfold_core::fold::{Fold, State, Tally};
 use zipfold_core::{Error, Job, Opt, Precision, Problem, Reservation, Result};
 use zipfold_plan::executor::ValueType;
 use zipfold_plan::{Plan, Sink, dense_bytes, shares};
@@ -35,7 +35,7 @@ pub fn part(problem: &Problem, outcome: &Outcome, shard: (usize, usize)) -> Resu
         runs.push(there.iter().map(run).collect());
         matches.push(there);
         let (state, block) = match (output, frame) {
-            (Output::Runs(_), _) => (State::Join(JoinState::default()), Block::None),
+            (Output::Runs(there), _) => (there.rest(), Block::None),
             (Output::State(state), None) => (state.clone(), Block::None),
             (Output::F32(values), Some(frame)) => {
                 (WRITTEN, Block::F32(frame.clone(), values.clone()))

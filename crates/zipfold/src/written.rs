@@ -29,7 +29,8 @@ pub fn write(
             path.to_string()
         };
         let fold = &job.folds[at];
-        if let (Fold::Join(join), Some(Given::Runs(runs))) = (fold, outcome.outputs.get(at)) {
+        if let (Some(join), Some(Given::Runs(runs))) = (fold.inner_join(), outcome.outputs.get(at))
+        {
             let matches = WrittenMatches { join, runs, job };
             matches.write(&name, outcome, names, options)?;
         } else if let Some(columns) = outcome.columns(job, at)? {

@@ -270,6 +270,66 @@ fn every_way_to_find_matches_writes_runs() {
     same("ordered", (&one(1000), &ordered), &[], &["tsv"]);
 }
 
+/// Rows with a key, every one of which many rows have, in an order of no meaning.
+fn keyed(n: usize, keys: usize) -> Data {
+    let all = (0..n).map(|at| (at * 7919 % n * keys / n) as f64);
+    let beside = Table::f64(n, 1, all.collect()).unwrap();
+    let beside = beside.with_names(vec!["key".into()]).unwrap();
+    let x = rows(1, n).with_attributes(beside).unwrap();
+    Data { x, ..one(0) }
+}
+
+#[test]
+fn matches_within_keys_and_by_groups_write_runs() {
+    let near = join(r#""where": "value < 0.9""#);
+    let valued = join(r#""where": "value < 0.9", "value": "x[0] - y[1]""#);
+    let (few, many) = (keyed(2400, 3), keyed(9000, 30));
+    for (name, data, about) in [
+        ("few", &few, format!(r#""within": "same:key", {near}"#)),
+        ("many", &many, format!(r#""within": "same:key", {valued}"#)),
+        (
+            "both-ways",
+            &few,
+            format!(r#""within": "same:key", "domain": "ordered", {near}"#),
+        ),
+        ("by", &few, format!(r#""by": "key", {near}"#)),
+        ("other", &few, format!(r#""within": "other:key", {valued}"#)),
+    ] {
+        for (way, prune) in [("swept", "off"), ("pruned", "on")] {
+            let set = &[("prune", prune)];
+            same(
+                &format!("{name}-{way}"),
+                (data, &about),
+                set,
+                &["csv", "csr.npz"],
+            );
+        }
+    }
+    let about = problem(&many, &format!(r#""within": "same:key", {near}"#));
+    // Shards, merged within a small memory and within an ample one.
+    let folder = folder("keyed-shards");
+    let (right, out) = (folder.join("right.csv"), folder.join("out.csv"));
+    asked(&right, (&about, &many), &options(AMPLE, 2)).unwrap();
+    let parts = parts(&folder, (&about, &many), 3);
+    assert!(merged(&out, (&about, &many), &parts, SMALL).unwrap());
+    assert!(fs::read(&out).unwrap() == fs::read(&right).unwrap());
+    assert!(merged(Path::new(""), (&about, &many), &parts, SMALL).is_err());
+    assert!(!merged(Path::new(""), (&about, &many), &parts, AMPLE).unwrap());
+    fs::remove_dir_all(folder).unwrap();
+    // What is predicted of parts.
+    let query = options(SMALL, 2);
+    let plan = Query::new(&about, &many, &query).explain().unwrap().plan;
+    let counted = right_lines(&about, &many);
+    let ratio = plan.matches.unwrap().predicted as f64 / counted;
+    assert!((0.85..1.15).contains(&ratio), "{ratio}");
+}
+
+fn right_lines(problem: &Problem, data: &Data) -> f64 {
+    let ample = options(AMPLE, 2);
+    let answer = Query::new(problem, data, &ample).run().unwrap();
+    answer.columns(0).unwrap().unwrap().lines() as f64
+}
+
 #[test]
 fn names_go_with_their_rows() {
     let words = Words::from_words(
@@ -312,13 +372,65 @@ fn answers_in_memory_are_refused_with_the_remedy() {
     fs::remove_dir_all(folder).unwrap();
 }
 
+/// Joins so selective that a sample of some thousand pairs meets no match: their number is still foreseen.
+#[test]
+fn matches_of_selective_joins_are_foreseen() {
+    let least = options(1 << 22, 2);
+    let planned = |data: &Data, condition: &str| {
+        let problem = problem(data, &join(&format!(r#""where": "{condition}""#)));
+        let query = Query::new(&problem, data, &least);
+        query.explain().unwrap().plan.matches.unwrap()
+    };
+    let counted = |data: &Data, condition: &str| {
+        let problem = problem(data, &join(&format!(r#""where": "{condition}""#)));
+        let ample = options(AMPLE, 2);
+        let answer = Query::new(&problem, data, &ample).run().unwrap();
+        match &answer.outcome.outputs[0] {
+            Output::State(zipfold::internals::core::fold::State::Join(state)) => state.i.len(),
+            other => panic!("{other:?}"),
+        }
+    };
+    let near = |data: &Data, condition: &str, within: f64| {
+        let (planned, counted) = (planned(data, condition), counted(data, condition));
+        let ratio = planned.predicted as f64 / counted as f64;
+        assert!(
+            (1.0 / within..within).contains(&ratio),
+            "{condition}: {} of {counted}",
+            planned.predicted
+        );
+    };
+    // One pair in 10⁶ and fewer, as distances, squares and magnitudes; of one table and of two.
+    let (one, two) = (one(60_000), two(60_000, 50_000));
+    for data in [&one, &two] {
+        near(data, "value < 0.006", 1.6);
+        near(data, "sum((x - y)^2) < 0.0001", 1.6);
+        near(data, "sum(abs(x - y)) < 0.01", 1.6);
+    }
+    // Other conditions by a larger sample: one in 5 000; none.
+    near(&one, "x[0] * y[1] > 0.98", 1.6);
+    let none = planned(&two, "x[0] + y[0] > 2");
+    assert_eq!(none.predicted, 0);
+    assert!((20_000..30_000).contains(&none.seen), "{}", none.seen);
+    // All joins of a question count.
+    let both = problem(
+        &one,
+        r#""folds": [{"kind": "join", "where": "value < 0.3"}, {"kind": "join", "where": "value < 0.4", "value": "value"}]"#,
+    );
+    let both = Query::new(&both, &one, &least).explain().unwrap();
+    let [first, second] =
+        ["value < 0.3", "value < 0.4"].map(|limit| planned(&one, limit).predicted);
+    let ratio = both.plan.matches.unwrap().predicted as f64 / (first + second) as f64;
+    assert!((0.8..1.2).contains(&ratio), "{ratio}");
+}
+
 #[test]
 fn explain_says_where_matches_go() {
     let data = one(1300);
     let problem = problem(&data, &join(r#""where": "value < 0.7""#));
     let (small, ample) = (options(SMALL, 2), options(AMPLE, 2));
     let plan = |options: &Options<'_>| Query::new(&problem, &data, options).explain().unwrap();
-    let text = |options: &Options<'_>| plan(options).text(false).to_string();
+    let file = target_of(Path::new("matches.parquet"), &problem);
+    let text = |options: &Options<'_>| plan(options).going_to(&file).text(false).to_string();
     assert!(
         text(&small).contains("written to sorted runs next to the output, "),
         "{}",
@@ -329,7 +441,25 @@ fn explain_says_where_matches_go() {
         "{}",
         text(&ample)
     );
-    // The sample is near: 2048 pairs of 844 350.
+    // Of an answer in memory it says that it is refused, and what would do; of one to any place both.
+    let told = |explained: zipfold::Explained| explained.text(false).to_string();
+    let in_memory = plan(&small).going_to(&Target::Memory);
+    assert!(!in_memory.plan.matches.unwrap().written);
+    let in_memory = told(in_memory);
+    for words in ["so refused", "matches.parquet"] {
+        assert!(in_memory.contains(words), "{in_memory}");
+    }
+    let anywhere = told(plan(&small));
+    assert!(
+        anywhere.contains("so for a file") && anywhere.contains("matches.parquet"),
+        "{anywhere}"
+    );
+    let fits = told(plan(&ample).going_to(&Target::Memory));
+    assert!(
+        fits.contains("held in memory; ") && fits.contains("beyond"),
+        "{fits}"
+    );
+    // The sample is near: some rows against all of 844 350 pairs.
     let predicted = plan(&small).plan.matches.unwrap().predicted as f64;
     let path = folder("counted").join("out.csv");
     asked(&path, (&problem, &data), &ample).unwrap();
@@ -498,9 +628,13 @@ fn shards_write_runs_and_merge_within_a_small_memory() {
     assert!(refused.to_string().contains("matches.parquet"), "{refused}");
     assert!(!merged(none, (&problem, &data), &parts, AMPLE).unwrap());
     // The runs of another part, a damaged one, none.
-    let run = |at: usize| folder.join(format!("{at}.part.runs/0"));
-    let keep = fs::read(run(1)).unwrap();
-    fs::copy(run(2), run(1)).unwrap();
+    let run = |at: usize| {
+        let runs = folder.join(format!("{at}.part.runs"));
+        runs.join(&names(&runs)[0])
+    };
+    let run = [run(0), run(1), run(2)];
+    let keep = fs::read(&run[1]).unwrap();
+    fs::copy(&run[2], &run[1]).unwrap();
     let refused = merged(&out, (&problem, &data), &parts, SMALL).unwrap_err();
     assert!(
         refused.to_string().contains("belongs to another run"),
@@ -509,17 +643,168 @@ fn shards_write_runs_and_merge_within_a_small_memory() {
     let mut bad = keep.clone();
     let middle = bad.len() / 2;
     bad[middle] ^= 1;
-    fs::write(run(1), &bad).unwrap();
+    fs::write(&run[1], &bad).unwrap();
     let refused = merged(&out, (&problem, &data), &parts, SMALL).unwrap_err();
     assert!(
         refused.to_string().contains("a checksum does not match"),
         "{refused}"
     );
-    fs::remove_file(run(1)).unwrap();
+    fs::remove_file(&run[1]).unwrap();
     assert!(merged(&out, (&problem, &data), &parts, SMALL).is_err());
-    fs::write(run(1), &keep).unwrap();
+    fs::write(&run[1], &keep).unwrap();
     assert!(merged(&out, (&problem, &data), &parts, SMALL).unwrap());
     fs::remove_dir_all(folder).unwrap();
+}
+
+/// The part of all rows in one shard, with its run or, where it is small, without.
+fn whole_part(folder: &Path, (problem, data): (&Problem, &Data)) -> shards::Partial {
+    let options = Options {
+        shard: Some((0, 1)),
+        ..options(AMPLE, 2)
+    };
+    let target = target_of(&folder.join("none.csv"), problem);
+    let answer = Query::new(problem, data, &options).run_to(&target).unwrap();
+    shards::part(problem, &answer.outcome, (0, 1)).unwrap()
+}
+
+#[test]
+fn a_part_and_the_runs_of_another_are_never_mixed() {
+    let (folder, data) = (folder("rewritten"), one(1200));
+    let asked = |limit: &str| problem(&data, &join(&format!(r#""where": "value < {limit}""#)));
+    let [many, more, few] = ["0.6", "0.7", "0.02"].map(asked);
+    let (path, runs) = (folder.join("p.part"), folder.join("p.part.runs"));
+    shards::write(&path, &whole_part(&folder, (&many, &data)), false).unwrap();
+    let first = names(&runs);
+    assert_eq!(first.len(), 1);
+    let kept = fs::read(runs.join(&first[0])).unwrap();
+    // Refused before anything is written.
+    let refused = shards::write(&path, &whole_part(&folder, (&more, &data)), false).unwrap_err();
+    assert!(refused.to_string().contains("exists already"), "{refused}");
+    assert_eq!(names(&runs), first);
+    assert!(fs::read(runs.join(&first[0])).unwrap() == kept);
+    // Another part under the name: its run in the place of the earlier one.
+    shards::write(&path, &whole_part(&folder, (&more, &data)), true).unwrap();
+    let second = names(&runs);
+    assert!(second.len() == 1 && second != first, "{first:?} {second:?}");
+    assert!(
+        merged(
+            &folder.join("out.csv"),
+            (&more, &data),
+            std::slice::from_ref(&path),
+            AMPLE
+        )
+        .is_ok()
+    );
+    // Bytes alone do not say where their matches are.
+    let bytes = zipfold::internals::partial::decode(&fs::read(&path).unwrap(), "part 0").unwrap();
+    let parts = vec![("part 0".to_string(), bytes)];
+    let ample = options(AMPLE, 2);
+    let refused = shards::merge(&more, &data, parts, &ample).unwrap_err();
+    assert!(
+        refused.to_string().contains("give the path of its file"),
+        "{refused}"
+    );
+    // And one without runs.
+    shards::write(&path, &whole_part(&folder, (&few, &data)), true).unwrap();
+    assert_eq!(names(&folder), ["out.csv", "p.part"]);
+    fs::remove_dir_all(folder).unwrap();
+}
+
+/// A rod, most of whose rows are far from each other.
+fn rod() -> Data {
+    let of = |at: usize, v: f64| v * [10.0, 0.1, 0.1][at % 3];
+    let all = rows(1, 9000);
+    let items = (0..27_000).map(|at| of(at, all.get(at / 3, at % 3)));
+    let x = Table::f64(9000, 3, items.collect()).unwrap();
+    Data { x, ..one(0) }
+}
+
+fn worked(
+    root: &Path,
+    (share, lease): (Option<usize>, Duration),
+    tell: &(dyn Fn(zipfold::Progress) + Sync),
+) {
+    let mut options = options(2 * SMALL, 1);
+    options.progress = Some(tell);
+    options.checkpoint_every = Duration::ZERO;
+    let store = Store::open(root);
+    let loaded = store.load_to_work(&options.budget).unwrap();
+    let habits = Habits {
+        lease,
+        ..Habits::default()
+    };
+    let words = |opt: Opt, _: Given<'_>| opt.key().to_string();
+    let worked = store.work(&loaded, share, (&habits, words), &options);
+    assert_eq!(worked.unwrap().failed, vec![]);
+}
+
+/// A worker that is taken to be lost lives on: the one that takes its share over has a folder of its own.
+#[test]
+fn a_share_of_a_worker_that_lives_is_taken_over() {
+    for (name, data, about, prune) in [
+        ("cells", one(2400), r#""where": "value < 0.9""#, "off"),
+        (
+            "squares",
+            rod(),
+            r#""where": "value < 0.25", "value": "value""#,
+            "on",
+        ),
+    ] {
+        let folder = folder(&format!("taken-{name}"));
+        let problem = problem(&data, &join(about));
+        let (right, out) = (folder.join("right.csv"), folder.join("out.csv"));
+        asked(&right, (&problem, &data), &options(AMPLE, 2)).unwrap();
+        let root = folder.join("store");
+        let mut ample = options(AMPLE, 1);
+        ample.overrides.set("prune", prune).unwrap();
+        let planning = ShareCount { shares: Some(2) };
+        let (_, manifest) = Store::plan_sent(&root, (&problem, &data), planning, &ample).unwrap();
+        assert_eq!(manifest.squares.is_some(), name == "squares");
+        let running = root.join("running");
+        let has_runs = || names(&running).iter().any(|file| file.ends_with(".runs"));
+        let (begun, done) = (AtomicBool::new(false), AtomicBool::new(false));
+        // A minute at most: a failure elsewhere must not hang here.
+        let wait = |flag: &AtomicBool| {
+            let mut times = 0..60_000;
+            while !flag.load(Ordering::SeqCst) && times.next().is_some() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        };
+        let met = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            // It stops in the midst of its share, with runs of matches, and beats on.
+            scope.spawn(|| {
+                let tell = |_: zipfold::Progress| {
+                    if has_runs() {
+                        met.store(true, Ordering::SeqCst);
+                        begun.store(true, Ordering::SeqCst);
+                        wait(&done);
+                    }
+                };
+                worked(&root, (Some(1), Duration::from_secs(60)), &tell);
+                begun.store(true, Ordering::SeqCst);
+            });
+            wait(&begun);
+            std::thread::sleep(Duration::from_millis(30));
+            worked(&root, (Some(1), Duration::from_millis(10)), &|_| {});
+            done.store(true, Ordering::SeqCst);
+        });
+        assert!(met.load(Ordering::SeqCst), "{name}: no runs");
+        worked(&root, (None, Duration::from_secs(60)), &|_| {});
+        assert_eq!(names(&running), Vec::<String>::new(), "{name}");
+        let options = options(AMPLE, 2);
+        let store = Store::open(&root);
+        let loaded = store.load(&options.budget).unwrap();
+        let target = target_of(&out, &problem);
+        let (answer, _) = store.merge(&loaded, (&target, false), &options).unwrap();
+        answer.write(&out.to_string_lossy(), FORCE).unwrap();
+        assert!(
+            fs::read(&out).unwrap() == fs::read(&right).unwrap(),
+            "{name}"
+        );
+        drop(answer);
+        fs::remove_dir_all(folder).unwrap();
+    }
 }
 
 #[test]
@@ -536,16 +821,7 @@ fn stores_keep_matches_in_runs() {
             &[("prune", "on")],
         ),
     ] {
-        let data = if name == "cells" {
-            one(1700)
-        } else {
-            // A rod, most of whose rows are far from each other.
-            let of = |at: usize, v: f64| v * [10.0, 0.1, 0.1][at % 3];
-            let all = rows(1, 9000);
-            let items = (0..27_000).map(|at| of(at, all.get(at / 3, at % 3)));
-            let x = Table::f64(9000, 3, items.collect()).unwrap();
-            Data { x, ..one(0) }
-        };
+        let data = if name == "cells" { one(1700) } else { rod() };
         let folder = folder(name);
         let problem = problem(&data, &join(about));
         let (right, out) = (folder.join("right.csv"), folder.join("out.csv"));

@@ -5,10 +5,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use zipfold::internals::core::Opt;
-use zipfold::internals::core::fold::Tally;
+use zipfold::internals::core::fold::{Fold, State};
 use zipfold::internals::core::opt::Given;
 use zipfold::internals::store::{Habits, Loaded, Manifest, ShareCount, Store};
-use zipfold::{Data, Options, Output, Problem, Progress, Query, Result, Table, Target};
+use zipfold::{
+    Answer, Data, Options, Outcome, Output, Problem, Progress, Query, Result, Table, Target,
+};
 
 fn folder(name: &str) -> PathBuf {
     let path = std::env::temp_dir().join(format!("zipfold-squares-{name}-{}", std::process::id()));
@@ -71,13 +73,24 @@ fn work(store: &Store, loaded: &Loaded, options: &Options<'_>) -> Result<Vec<usi
     Ok(worked.done)
 }
 
-/// The states of all folds, matches in order, and what became of the pairs.
-fn told(outputs: &[Output], tally: &Tally) -> String {
-    let state = |output: &Output| match output {
+/// The states of all folds, matches in order, and what became of the pairs. Of folds that keep more than
+/// their answer (candidates, counts of values) it is that, over these rows.
+fn told(answer: &Answer<'_>) -> String {
+    let (job, Outcome { outputs, tally, .. }) = (&answer.job, &answer.outcome);
+    let state = |(fold, output): (&Fold, &Output)| match output {
+        Output::State(state @ (State::Top(_) | State::Reduce(_))) => {
+            let answer = fold.columns(state, job.space.n, job.space.m).unwrap();
+            let numbers = |column| {
+                let all = answer.all(column);
+                (0..answer.lines()).map(move |line| all.get(line)).collect()
+            };
+            let all: Vec<Vec<f64>> = answer.columns.iter().map(numbers).collect();
+            format!("{all:?}")
+        }
         Output::State(state) => format!("{state:?}"),
         _ => panic!("a dense result"),
     };
-    let states: Vec<String> = outputs.iter().map(state).collect();
+    let states: Vec<String> = job.folds.iter().zip(outputs).map(state).collect();
     let (counted, beyond, nan, first) = (
         tally.counted,
         tally.beyond_cutoff,
@@ -103,9 +116,9 @@ fn same(name: &str, (problem, data): (&Problem, &Data), shares: usize) {
     let loaded = store.load(&options.budget).unwrap();
     let whole = Query::new(problem, data, &options).run().unwrap();
     let merged = store.merge(&loaded, (&Target::Memory, false), &options);
-    let merged = merged.unwrap().0.outcome;
-    assert_eq!(merged.pairs, whole.outcome.pairs, "{name}");
-    let [got, wanted] = [&merged, &whole.outcome].map(|o| told(&o.outputs, &o.tally));
+    let merged = merged.unwrap().0;
+    assert_eq!(merged.outcome.pairs, whole.outcome.pairs, "{name}");
+    let [got, wanted] = [&merged, &whole].map(told);
     assert!(got == wanted, "{name} in {shares} shares:\n{got}\n{wanted}");
     std::fs::remove_dir_all(root).unwrap();
 }
@@ -131,6 +144,65 @@ fn every_domain_has_the_bits_of_one_run() {
             same(&format!("{domain}-{kind}"), (&problem, &data), shares);
         }
     }
+}
+
+/// Ties are by row: points on a grid, many of which are twice there, in an order of no meaning.
+fn grid(seed: u64, n: usize) -> Table {
+    let places = numbers(seed, n * 3, 24.0);
+    Table::f64(n, 3, places.into_iter().map(f64::round).collect()).unwrap()
+}
+
+#[test]
+fn best_pairs_minima_and_counts_have_the_bits_of_one_run() {
+    let folds = [
+        ("best", r#"{"kind": "top", "k": 40}"#),
+        ("single", r#"{"kind": "top", "k": 1}"#),
+        ("minima", r#"{"kind": "reduce", "op": "min"}"#),
+        ("argmin", r#"{"kind": "reduce", "op": "argmin"}"#),
+        ("least", r#"{"kind": "reduce", "op": "min", "axis": "all"}"#),
+        (
+            "both",
+            r#"{"kind": "reduce", "op": "argmin"}, {"kind": "nearest", "k": 3}"#,
+        ),
+        (
+            "with counts",
+            r#"{"kind": "top", "k": 7}, {"kind": "histogram", "axes": [{"bins": 5, "range": [0.0, 4.0]}]}"#,
+        ),
+    ];
+    for (name, fold) in folds {
+        for (at, domain) in ["cross", "ordered", "square"].iter().enumerate() {
+            for table in ["random", "grid"] {
+                let made = |seed, n| match table {
+                    "grid" => grid(seed, n),
+                    _ => rows(seed, n),
+                };
+                let two = *domain == "cross";
+                let y = if two { r#""y": "y", "# } else { "" };
+                let data = Data {
+                    pairs: None,
+                    x: made(3, 2600),
+                    y: two.then(|| made(4, 2900)),
+                    weights: vec![None; 2][..1 + usize::from(fold.contains("}, {"))].to_vec(),
+                };
+                let problem = problem(&format!(r#"{y}"domain": "{domain}", "folds": [{fold}]"#));
+                let shares = [2, 5, 9][at];
+                same(
+                    &format!("{domain}-{name}-{table}"),
+                    (&problem, &data),
+                    shares,
+                );
+            }
+        }
+    }
+    // Counts of the pairs for which something holds, by row.
+    let data = Data {
+        pairs: None,
+        x: rows(5, 3000),
+        y: Some(rows(6, 2000)),
+        weights: vec![None],
+    };
+    let about = r#""y": "y", "pair": {"formula": "euclidean(x, y) < 5"}, "folds": [{"kind": "reduce", "op": "count"}]"#;
+    same("counts", (&problem(about), &data), 4);
 }
 
 #[test]
@@ -446,7 +518,7 @@ fn a_share_reads_its_own_rows() {
     std::fs::rename(inputs.join("elsewhere.csv"), &path).unwrap();
     let loaded = store.load(&options.budget).unwrap();
     let merged = store.merge(&loaded, (&Target::Memory, false), &options);
-    let merged = merged.unwrap().0.outcome;
+    let merged = merged.unwrap().0;
     let data = Data {
         pairs: None,
         x: Table::f64(6000, 3, values).unwrap(),
@@ -454,7 +526,7 @@ fn a_share_reads_its_own_rows() {
         weights: vec![None],
     };
     let whole = Query::new(&question, &data, &options).run().unwrap();
-    let [got, wanted] = [&merged, &whole.outcome].map(|o| told(&o.outputs, &o.tally));
+    let [got, wanted] = [&merged, &whole].map(told);
     assert!(got == wanted, "{got}\n{wanted}");
     std::fs::remove_dir_all(root).unwrap();
 }
@@ -632,9 +704,9 @@ fn little_memory_leaves_the_squares() {
     let ample = with(1 << 30);
     let loaded = store.load(&ample.budget).unwrap();
     let merged = store.merge(&loaded, (&Target::Memory, false), &ample);
-    let merged = merged.unwrap().0.outcome;
+    let merged = merged.unwrap().0;
     let whole = Query::new(&question, &data, &ample).run().unwrap();
-    let [got, wanted] = [&merged, &whole.outcome].map(|o| told(&o.outputs, &o.tally));
+    let [got, wanted] = [&merged, &whole].map(told);
     assert!(got == wanted, "{got}\n{wanted}");
     std::fs::remove_dir_all(root).unwrap();
 }

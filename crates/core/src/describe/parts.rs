@@ -144,11 +144,8 @@ impl Job {
         (states, Tally { first_nan, ..tally })
     }
     /// Gives matches of the question about some rows alone the rows of this question.
-    pub fn matches_of_some_rows(&self, [rows, cols]: [&[u32]; 2], state: &mut JoinState) {
-        let half = self.space.is_triangular();
-        for (i, j) in state.i.iter_mut().zip(&mut state.j) {
-            (*i, *j) = pair_of(half, rows, cols, (*i, *j));
-        }
+    pub fn matches_of_some_rows(&self, sides: [&[u32]; 2], state: &mut JoinState) {
+        state.rename(self.space.is_triangular(), sides);
     }
     /// Returns states and counts of the question about some rows alone as those of this question:
     /// its row r of x is `rows[r]` here, its row of y `cols[r]`. Lists of rows go to places from
@@ -171,6 +168,12 @@ impl Job {
             }
             (Fold::Nearest(_), State::Nearest(state)) if !half => {
                 Ok(State::Nearest(state.of_some_rows(first, cols)))
+            }
+            (Fold::Top(_), State::Top(state)) if !half => {
+                Ok(State::Top(state.of_some_rows([rows, cols])))
+            }
+            (Fold::Reduce(fold), State::Reduce(state)) if !half && !fold.op.adds() => {
+                Ok(State::Reduce(state.of_some_rows(fold, first, cols)))
             }
             (
                 Fold::Join(_)

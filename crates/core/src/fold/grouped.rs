@@ -21,8 +21,9 @@
 
 use super::top::Candidate;
 use super::{
-    Accumulate, Bounded, Column, Columns, Fold, HistogramState, JoinKind, Kept, Layout, Lent, Line,
-    ListedState, Numbers, ReduceAxis, Role, State, Top, TopState, Traits, Value, ValuedPair,
+    Accumulate, Bounded, Column, Columns, Fold, HistogramState, JoinKind, JoinState, Kept, Layout,
+    Lent, Line, ListedState, Numbers, ReduceAxis, Role, State, Top, TopState, Traits, Value,
+    ValuedPair,
 };
 use crate::error::{Error, Result};
 use crate::hash::Hash;
@@ -68,6 +69,14 @@ impl GroupedState {
             slots: slots.into_iter().collect(),
         }
     }
+    /// Returns the matches of an inner join as the only ones, with the rows of the question.
+    pub fn of_matches(matches: JoinState) -> Self {
+        GroupedState::of_slot(QUESTION, State::Join(matches))
+    }
+    /// Takes the state of the only slot.
+    pub fn into_single(self) -> Option<State> {
+        self.slots.into_values().next()
+    }
     /// Returns the states that there are.
     pub fn states(&self) -> impl Iterator<Item = &State> {
         self.slots.values()
@@ -79,6 +88,9 @@ impl GroupedState {
         })
     }
 }
+
+/// The slot of matches that have the rows of the question. No part has this number, and no file.
+const QUESTION: u32 = u32::MAX;
 
 /// How the answer of a fold lies.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -386,7 +398,11 @@ impl Accumulate for Grouped {
 /// Bytes of a slot next to its state.
 const SLOT: u64 = 64;
 
-impl Bounded for Grouped {}
+impl Bounded for Grouped {
+    fn grown(&self, state: &GroupedState) -> u64 {
+        state.states().map(|state| self.inner.grown(state)).sum()
+    }
+}
 
 /// Answers.
 impl Grouped {
@@ -654,6 +670,21 @@ impl Grouped {
         }
         all
     }
+    /// Takes the matches of an inner join out of `state`, with the rows of the question.
+    pub fn take_matches(&self, state: &mut GroupedState) -> JoinState {
+        let mut all = JoinState::default();
+        for (slot, of_part) in std::mem::take(&mut state.slots) {
+            let State::Join(mut of_part) = of_part else {
+                continue;
+            };
+            if slot != QUESTION {
+                let (rows, cols) = self.sides(slot);
+                of_part.rename(self.parts.half, [&rows, &cols]);
+            }
+            all.merge(of_part);
+        }
+        all
+    }
     fn sides(&self, slot: u32) -> (Vec<u32>, Vec<u32>) {
         let at = slot as usize;
         (self.parts.rows(at), self.parts.cols(at))
@@ -661,40 +692,37 @@ impl Grouped {
     /// The matches of an inner join, in the order of their rows.
     fn matches<'a>(&'a self, state: &'a GroupedState) -> Columns<'a> {
         let mut all: Vec<(u64, u64, f64)> = vec![];
-        let mut valued = false;
         for (slot, state) in &state.slots {
-            let (rows, cols) = self.sides(*slot);
-            let Some(answer) = self.inner.columns(state, rows.len(), cols.len()) else {
+            let Some(state) = JoinState::within(state) else {
                 continue;
             };
-            let numbers: Vec<Numbers<'_>> = answer.columns.iter().map(|c| answer.all(c)).collect();
-            valued |= numbers.len() > 2;
-            for line in 0..answer.lines() {
-                let pair = (numbers[0].get(line) as u64, numbers[1].get(line) as u64);
-                let (i, j) = pair_of(self.parts.half, &rows, &cols, pair);
-                all.push((i, j, numbers.get(2).map_or(0.0, |values| values.get(line))));
+            let (rows, cols) = match *slot {
+                QUESTION => (vec![], vec![]),
+                slot => self.sides(slot),
+            };
+            for (at, pair) in state
+                .i
+                .iter()
+                .copied()
+                .zip(state.j.iter().copied())
+                .enumerate()
+            {
+                let (i, j) = match *slot {
+                    QUESTION => pair,
+                    _ => pair_of(self.parts.half, &rows, &cols, pair),
+                };
+                all.push((i, j, state.values.get(at).copied().unwrap_or(0.0)));
             }
         }
         all.sort_unstable_by_key(|(i, j, _)| (*i, *j));
+        let rows = |row: fn(&(u64, u64, f64)) -> u64| all.iter().map(row).collect::<Vec<u64>>();
         let mut columns = vec![
-            Column::new(
-                "i",
-                Role::Row(Side::X),
-                all.iter().map(|m| m.0).collect::<Vec<u64>>(),
-            ),
-            Column::new(
-                "j",
-                Role::Row(Side::Y),
-                all.iter().map(|m| m.1).collect::<Vec<u64>>(),
-            ),
+            Column::new("i", Role::Row(Side::X), rows(|m| m.0)),
+            Column::new("j", Role::Row(Side::Y), rows(|m| m.1)),
         ];
-        let has_value = matches!(&*self.inner, Fold::Join(join) if join.value.is_some());
-        if valued || has_value {
-            columns.push(Column::new(
-                "value",
-                Role::Value,
-                all.iter().map(|m| m.2).collect::<Vec<f64>>(),
-            ));
+        if matches!(&*self.inner, Fold::Join(join) if join.value.is_some()) {
+            let values: Vec<f64> = all.iter().map(|m| m.2).collect();
+            columns.push(Column::new("value", Role::Value, values));
         }
         Columns::new(Layout::Table, vec![all.len()], columns)
     }

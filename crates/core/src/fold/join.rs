@@ -13,6 +13,7 @@ use crate::error::Result;
 use crate::hash::Hash;
 use crate::pair::Side;
 use crate::pair::interval::Span;
+use crate::parts::pair_of;
 use crate::space::Domain;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -320,6 +321,12 @@ impl JoinState {
             if let Some(mine) = at.and_then(|at| self.matched.get_mut(at)) {
                 *mine |= yes;
             }
+        }
+    }
+    /// Gives the matches of some rows alone the rows of the question.
+    pub fn rename(&mut self, half: bool, [rows, cols]: [&[u32]; 2]) {
+        for (i, j) in self.i.iter_mut().zip(&mut self.j) {
+            (*i, *j) = pair_of(half, rows, cols, (*i, *j));
         }
     }
     /// Adds the state of a pruned part, whose row r is row `order[r]` here. Its matches have the

@@ -527,6 +527,23 @@ impl Fold {
             None
         }
     }
+    /// Returns the inner join that the fold is, of all pairs or of those of its parts.
+    pub fn inner_join(&self) -> Option<&Join> {
+        let inner = self.grouped().map_or(self, |grouped| &grouped.inner);
+        match inner {
+            Fold::Join(join) if join.is_inner() => Some(join),
+            Fold::Join(_)
+            | Fold::Dense(_)
+            | Fold::Reduce(_)
+            | Fold::Nearest(_)
+            | Fold::Top(_)
+            | Fold::Quantile(_)
+            | Fold::Histogram(_)
+            | Fold::Extremes(_)
+            | Fold::Listed(_)
+            | Fold::Grouped(_) => None,
+        }
+    }
     /// Adds the state of another part of a batch: a new slot keeps its state as it is, so that
     /// sums of blocks are merged once, in the order of tiles.
     pub fn join_slots(&self, into: &mut State, from: State) {

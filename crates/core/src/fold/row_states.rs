@@ -138,11 +138,14 @@ impl ReduceState {
         let first = self.acc.len();
         self.acc.extend_from_slice(&part.acc);
         self.counts.extend_from_slice(&part.counts);
-        if fold.op.is_extreme() {
-            let places = self.acc[first..].iter_mut().skip(1).step_by(2);
-            let found = places.filter(|at| at.is_finite());
-            found.for_each(|at| *at = f64::from(cols[*at as usize]));
-        }
+        fold.rename(&mut self.acc[first..], cols);
+    }
+    /// Returns the states as those of the rows from `start` on, whose row j of y is `cols[j]`. These
+    /// ascend, so ties keep their order.
+    pub(crate) fn of_some_rows(self, fold: &Reduce, start: usize, cols: &[u32]) -> Self {
+        let mut all = self.joined(fold).into_owned();
+        fold.rename(&mut all.acc, cols);
+        ReduceState { start, ..all }
     }
     /// Returns the rows that have states.
     pub(super) fn span(&self) -> Range<usize> {

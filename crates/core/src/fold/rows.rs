@@ -185,6 +185,14 @@ impl Reduce {
             Some(w) => w[row * self.weight_width + part],
         }
     }
+    /// Gives the places of minima and maxima among the states of rows the names `cols`.
+    pub(super) fn rename(&self, acc: &mut [f64], cols: &[u32]) {
+        if self.op.is_extreme() {
+            let places = acc.iter_mut().skip(1).step_by(2);
+            let found = places.filter(|at| at.is_finite());
+            found.for_each(|at| *at = f64::from(cols[*at as usize]));
+        }
+    }
     /// Returns the state of a row before any value.
     fn identity(&self) -> Vec<f64> {
         let mut start = vec![];

@@ -150,6 +150,14 @@ impl TopState {
         self.candidates.truncate(fold.k);
         true
     }
+    /// Returns the candidates as those of the rows `rows` of x and `cols` of y. Both ascend, so ties keep
+    /// their order.
+    pub(crate) fn of_some_rows(mut self, [rows, cols]: [&[u32]; 2]) -> Self {
+        for (_, i, j) in &mut self.candidates {
+            (*i, *j) = (u64::from(rows[*i as usize]), u64::from(cols[*j as usize]));
+        }
+        self
+    }
     /// Returns the best k in order.
     pub(super) fn best(&self, fold: &Top) -> Vec<Candidate> {
         let mut best = self.candidates.clone();

@@ -6,10 +6,10 @@
 
 use super::prune::Hulls;
 use std::ops::Range;
-use zipfold_core::fold::{Fold, State};
+use zipfold_core::fold::{Fold, JoinState, State, Tally};
 use zipfold_core::parts::KeyParts;
 use zipfold_core::{Job, Result};
-use zipfold_plan::executor::{Executor, Folded, Sink, Stop};
+use zipfold_plan::executor::{Executor, Folded, Sink, Stop, Values};
 use zipfold_plan::{Plan, Tile, parts};
 
 /// Loads a part for the first strategy of a plan that loads.
@@ -52,7 +52,12 @@ impl<'j> ByParts<'j> {
         let (executor, _) = (self.load)(&part, &self.plan)?;
         let within = |strip| parts::tiles_within(&part, &self.plan, strip);
         let tiles: Vec<Tile> = strips.iter().flat_map(within).collect();
-        let Folded { states, tally } = executor.run(&tiles, sink, stop)?;
+        let sink = PartSink {
+            sink,
+            job: self.job,
+            slots: (self.parts, at),
+        };
+        let Folded { states, tally } = executor.run(&tiles, &sink, stop)?;
         let states = match executor.order() {
             None => states,
             Some(order) => in_order(&part, states, order),
@@ -61,9 +66,46 @@ impl<'j> ByParts<'j> {
     }
 }
 
+/// The sink of a run as one part sees it: what takes matches out of states is told whose rows they
+/// have.
+struct PartSink<'s> {
+    sink: &'s dyn Sink,
+    job: &'s Job,
+    slots: (&'s KeyParts, usize),
+}
+
+impl Sink for PartSink<'_> {
+    fn put(&self, fold: usize, at: usize, values: Values<'_>) -> Result<()> {
+        self.sink.put(fold, at, values)
+    }
+    fn hold(&self, bytes: u64) -> Result<()> {
+        self.sink.hold(bytes)
+    }
+    fn grown(&self, states: &mut [State], bytes: [u64; 2], held: &mut u64) -> Result<()> {
+        let (parts, at) = self.slots;
+        let nothing = || State::Join(JoinState::default());
+        let own = states
+            .iter_mut()
+            .map(|state| std::mem::replace(state, nothing()));
+        let (mut slotted, _) = self.job.of_part(parts, at, own.collect(), Tally::default());
+        let asked = self.sink.grown(&mut slotted, bytes, held);
+        for (state, slotted) in states.iter_mut().zip(slotted) {
+            *state = match slotted {
+                // A slot that is gone had matches, which were taken.
+                State::Grouped(slots) => slots.into_single().unwrap_or_else(nothing),
+                state => state,
+            };
+        }
+        asked
+    }
+    fn gathers(&self) -> bool {
+        self.sink.gathers()
+    }
+}
+
 impl Executor for ByParts<'_> {
     fn run(&self, tiles: &[Tile], sink: &dyn Sink, stop: Stop<'_>) -> Result<Folded> {
-        parts::fold_parts(self.job, self.parts, tiles, |at, strips| {
+        parts::fold_parts(self.job, self.parts, (tiles, sink), |at, strips| {
             stop.check()?;
             self.part(at, strips, sink, stop)
         })

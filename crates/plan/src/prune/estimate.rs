@@ -10,9 +10,11 @@
 //! reproducible (no random numbers).
 
 use super::kernel::Kernel;
+use crate::search::{Component, Search, SearchQuestion};
 use zipfold_core::fold::{Best, Extremes, Fold, Known};
 use zipfold_core::pair::interval::Span;
 use zipfold_core::pair::interval_bounds::{Bounds, LANES, hoisted_into};
+use zipfold_core::pair::pattern::Norm;
 use zipfold_core::space::curve::{Coordinates, order_of};
 use zipfold_core::{Job, Side, Table};
 
@@ -305,14 +307,76 @@ fn foretold(mut values: Vec<f64>, k: usize, all: usize) -> f64 {
             .copied()
             .unwrap_or(f64::INFINITY);
     }
-    // The best values of a sample fall as a power of their rank (Hill 1975); so do those of all
-    // rows.
-    let power = values[..tail]
-        .iter()
-        .map(|v| (values[tail] / v).ln())
-        .sum::<f64>()
-        / tail as f64;
-    values[tail] * (rank / (tail + 1) as f64).powf(power)
+    // The best values of a sample fall as a power of their rank; so do those of all rows.
+    values[tail] * (rank / (tail + 1) as f64).powf(power_of(&values, tail))
+}
+
+/// Returns how many pairs of `job` lie within the limit of its search; `None` where it does not search
+/// within a limit.
+///
+/// A few rows of x are held against a sample of y. Where fewer of the sample lie within the limit than
+/// tell a number, the power by which values fall with their rank reaches on to the limit.
+pub(crate) fn pairs_within(job: &Job) -> Option<f64> {
+    let search = Search::for_job(job)?;
+    let SearchQuestion::Within(limit) = search.question else {
+        return None;
+    };
+    let (x, y) = (
+        points(job, &job.x, Side::X),
+        points(job, job.other(), Side::Y),
+    );
+    if x.count == 0 || y.count == 0 {
+        return None;
+    }
+    let (mut sum, mut rows, mut values) = (0.0, 0, vec![]);
+    for at in (0..x.count).step_by(x.count.div_ceil(QUERIES)) {
+        let others = (0..y.count).filter(|other| job.y.is_some() || *other != at);
+        values.clear();
+        values.extend(others.map(|other| norm_of(&search, (&x, at), (&y, other))));
+        sum += rank_below(&mut values, limit) / values.len().max(1) as f64;
+        rows += 1;
+    }
+    Some(sum / f64::from(rows) * job.space.size().ok()? as f64)
+}
+
+/// Returns the norm of the differences of row `at` of x and row `other` of y.
+fn norm_of(search: &Search, (x, at): (&Boxes, usize), (y, other): (&Boxes, usize)) -> f64 {
+    let difference = |term: &Component| {
+        let [of_x, of_y] = term.coordinates;
+        let d = x.lo[of_x * x.stride + at] - y.lo[of_y * y.stride + other];
+        let image = term.period.map_or(0.0, |edge| edge * (d / edge).round());
+        (d - image).abs()
+    };
+    let all = search.terms.iter().map(difference);
+    match search.norm {
+        Norm::Squares => all.map(|d| d * d).sum(),
+        Norm::Magnitudes => all.sum(),
+        Norm::Largest => all.fold(0.0, f64::max),
+    }
+}
+
+/// Returns how many of `values` are up to `limit`: a fraction where the power law of [`foretold`] says
+/// that one of a larger sample would be.
+fn rank_below(values: &mut Vec<f64>, limit: f64) -> f64 {
+    values.retain(|v| !v.is_nan());
+    values.sort_by(f64::total_cmp);
+    let count = values.partition_point(|v| *v <= limit);
+    let tail = TAIL.min(values.len().saturating_sub(1));
+    let first = values.first().copied().unwrap_or(f64::INFINITY);
+    if count >= TAIL || tail < 2 || first <= 0.0 || !values[tail].is_finite() {
+        return count as f64;
+    }
+    let power = power_of(values, tail);
+    match power > 0.0 && limit > 0.0 {
+        true => (tail + 1) as f64 * (limit / values[tail]).min(1.0).powf(1.0 / power),
+        false => count as f64,
+    }
+}
+
+/// Returns the power by which the least of sorted values grow with their rank (Hill 1975).
+fn power_of(values: &[f64], tail: usize) -> f64 {
+    let logarithms = values[..tail].iter().map(|v| (values[tail] / v).ln());
+    logarithms.sum::<f64>() / tail as f64
 }
 
 /// Returns the bounds of all roots in one lane.

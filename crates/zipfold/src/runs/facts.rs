@@ -4,7 +4,7 @@ use super::records::RecordForm;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use zipfold_core::{Budget, Error, Result};
-use zipfold_io::runs::RunFile;
+use zipfold_io::runs::{RunFile, is_name};
 
 /// A run, as a checkpoint or a part names it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,8 +24,7 @@ impl RunFacts {
     /// `Input` when it is not there, damaged, or another's.
     pub(crate) fn open(&self, folder: &Path, form: RecordForm, budget: &Budget) -> Result<RunFile> {
         // A name from a file: it must not lead elsewhere.
-        let plain = self.name.bytes().all(|b| b.is_ascii_digit() || b == b'-');
-        if !plain || self.name.is_empty() {
+        if !is_name(&self.name) {
             let e = Error::input("the name of a run of matches leads out of its folder");
             return Err(e.at_place(folder.to_string_lossy()));
         }

@@ -13,7 +13,7 @@ use std::collections::BinaryHeap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use zipfold_core::budget::Reserved;
-use zipfold_core::fold::JoinState;
+use zipfold_core::fold::{JoinState, State};
 use zipfold_core::{Budget, Error, Opt, Result};
 use zipfold_io::runs::{BLOCK_RECORDS, RunFile, RunFolder, RunReader, RunWriter, files_left};
 
@@ -36,6 +36,8 @@ pub struct MatchRuns {
     form: RecordForm,
     records: u64,
     budget: Budget,
+    /// The state of their fold, without them.
+    rest: State,
     /// The folder that goes with the last answer that has runs in it.
     _folder: Option<Arc<RunFolder>>,
 }
@@ -73,6 +75,7 @@ impl MatchRuns {
             form,
             records,
             budget: budget.clone(),
+            rest: State::Join(JoinState::default()),
             _folder: None,
         })
     }
@@ -116,15 +119,23 @@ impl MatchRuns {
             ..self
         }
     }
+    /// The same, of a fold whose state without matches is `rest`.
+    pub(crate) fn of_fold(self, rest: State) -> Self {
+        MatchRuns { rest, ..self }
+    }
+    /// The state of their fold, without them.
+    pub(crate) fn rest(&self) -> State {
+        self.rest.clone()
+    }
     /// The runs.
     pub(crate) fn files(&self) -> &[RunFile] {
         &self.runs
     }
     /// What a part says of these matches of fold `at`: one run, whose bytes are those of the matches
-    /// alone.
+    /// alone. Runs of other parts have other names, so a part and its runs are never mixed.
     pub(crate) fn as_one(&self, at: usize, identity: u128) -> RunFacts {
         RunFacts {
-            name: at.to_string(),
+            name: format!("{at}-{identity}"),
             identity,
             records: self.records,
         }
@@ -162,20 +173,27 @@ impl MatchRuns {
             false => take(&chunk),
         }
     }
-    /// Appends all matches to those in memory.
+    /// Appends all matches of `parts` to those in memory.
     ///
     /// # Errors
     /// `Resource` when the budget does not hold them; `Input` for damaged runs.
-    pub(crate) fn hold_in(&self, state: &mut JoinState) -> Result<()> {
+    pub(crate) fn hold_all(parts: &[MatchRuns], state: &mut JoinState) -> Result<()> {
+        let Some(MatchRuns { form, budget, .. }) = parts.first() else {
+            return Ok(());
+        };
+        let records = parts.iter().map(MatchRuns::records);
+        let records = records.fold(0, u64::saturating_add);
         // Once more for sorting.
-        let bytes = self.records.saturating_mul(2 * self.form.listed_bytes());
-        let taken = self.budget.spend(bytes, "the matches");
+        let bytes = records.saturating_mul(2 * form.listed_bytes());
+        let taken = budget.spend(bytes, "the matches");
         taken.map_err(in_memory)?;
+        form.make_room(state, records as usize);
         let mut push = |records: &[u64]| {
-            self.form.listed(records, state);
+            form.listed(records, state);
             Ok(())
         };
-        merged((&self.runs, self.form), &self.budget, &mut push)
+        let mut parts = parts.iter();
+        parts.try_for_each(|part| merged((&part.runs, *form), budget, &mut push))
     }
     /// Writes all matches as one run, and returns their number.
     ///

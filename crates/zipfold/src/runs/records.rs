@@ -23,21 +23,8 @@ impl RecordForm {
     }
     /// The form of the matches of `fold`, if it is an inner join.
     pub(crate) fn of_fold(fold: &Fold, job: &Job) -> Option<Self> {
-        match fold {
-            Fold::Join(join) if join.is_inner() => {
-                Some(RecordForm::new(join, job.space.n, job.space.m))
-            }
-            Fold::Join(_)
-            | Fold::Dense(_)
-            | Fold::Reduce(_)
-            | Fold::Nearest(_)
-            | Fold::Top(_)
-            | Fold::Quantile(_)
-            | Fold::Histogram(_)
-            | Fold::Extremes(_)
-            | Fold::Listed(_)
-            | Fold::Grouped(_) => None,
-        }
+        let join = fold.inner_join()?;
+        Some(RecordForm::new(join, job.space.n, job.space.m))
     }
     /// Words of a record.
     pub(crate) fn width(self) -> usize {
@@ -66,6 +53,14 @@ impl RecordForm {
             (false, true) => flat(pairs.map(narrow).zip(bits).map(|(p, v)| [p, v]).collect()),
             (true, false) => flat(pairs.map(|(i, j)| [i, j]).collect()),
             (true, true) => flat(pairs.zip(bits).map(|((i, j), v)| [i, j, v]).collect()),
+        }
+    }
+    /// Has `state` take as many more matches without growing beyond them.
+    pub(crate) fn make_room(self, state: &mut JoinState, more: usize) {
+        state.i.reserve_exact(more);
+        state.j.reserve_exact(more);
+        if self.valued {
+            state.values.reserve_exact(more);
         }
     }
     /// Appends the matches of some records to `state`.

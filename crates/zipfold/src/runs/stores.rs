@@ -7,7 +7,7 @@ use crate::written::rows_at_once;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use zipfold_core::fold::{JoinState, State};
+use zipfold_core::fold::{Grouped, GroupedState, JoinState, Kept, State};
 use zipfold_core::{Budget, Error, Job, Opt, Result};
 use zipfold_io::runs::{RunFile, RunFolder, RunWriter};
 use zipfold_plan::Plan;
@@ -33,6 +33,8 @@ pub(crate) struct RunPlace {
 pub(crate) struct MatchStores {
     /// By fold: how its matches are written, if they are.
     forms: Vec<Option<RecordForm>>,
+    /// By fold: the parts whose matches it has, if it has parts.
+    grouped: Vec<Option<Grouped>>,
     place: Option<RunPlace>,
     held: Mutex<Option<Arc<RunFolder>>>,
     /// The number of the next run.
@@ -52,6 +54,11 @@ impl MatchStores {
         let form = |fold| RecordForm::of_fold(fold, job).filter(|_| place.is_some());
         MatchStores {
             forms: job.folds.iter().map(form).collect(),
+            grouped: job
+                .folds
+                .iter()
+                .map(|fold| fold.grouped().cloned())
+                .collect(),
             place,
             held: Mutex::default(),
             next: AtomicUsize::new(1),
@@ -143,14 +150,24 @@ impl MatchStores {
     ) -> Result<Vec<(usize, RunFacts)>> {
         let mut runs = vec![];
         for (at, (form, state)) in self.forms.iter().zip(states).enumerate() {
-            let (Some(form), State::Join(state)) = (form, state) else {
+            let Some(form) = form else {
                 continue;
             };
-            if !state.i.is_empty() && state.bytes() > most {
-                runs.push((at, self.write(at, *form, state)?));
+            let bytes = bytes_of_matches(state);
+            if bytes > 0 && bytes > most {
+                let mut matches = self.taken(at, state);
+                runs.push((at, self.write(at, *form, &mut matches)?));
             }
         }
         Ok(runs)
+    }
+    /// The matches of fold `at`, out of `state`, with the rows of the question.
+    fn taken(&self, at: usize, state: &mut State) -> JoinState {
+        match (self.grouped.get(at), state) {
+            (_, State::Join(state)) => std::mem::take(state),
+            (Some(Some(fold)), State::Grouped(state)) => fold.take_matches(state),
+            _ => JoinState::default(),
+        }
     }
     fn write(&self, at: usize, form: RecordForm, state: &mut JoinState) -> Result<RunFacts> {
         let (folder, identity) = self.folder()?;
@@ -228,7 +245,7 @@ impl MatchStores {
             return Ok(());
         }
         let (folder, _) = self.folder()?;
-        runs.try_for_each(|run| zipfold_io::runs::sync(&folder.file(&run.name)))
+        zipfold_io::runs::sync(runs.map(|run| folder.file(&run.name)))
     }
     /// The answer of fold `at`, which has these runs here, those of `parts` elsewhere, and the rest
     /// of its matches in `state`; none where all are in `state`, and take `most` bytes at most.
@@ -242,21 +259,22 @@ impl MatchStores {
         state: &mut State,
         most: u64,
     ) -> Result<Option<MatchRuns>> {
-        let State::Join(state) = state else {
-            return Ok(None);
-        };
         let Some(Some(form)) = self.forms.get(at) else {
-            for part in &parts {
-                part.hold_in(state)?;
+            if !parts.is_empty() {
+                let mut matches = self.taken(at, state);
+                MatchRuns::hold_all(&parts, &mut matches)?;
+                *state = self.held(at, matches);
             }
             return Ok(None);
         };
-        if runs.is_empty() && parts.is_empty() && state.bytes() <= most {
+        let bytes = bytes_of_matches(state);
+        if runs.is_empty() && parts.is_empty() && bytes <= most {
             return Ok(None);
         }
         let mut runs = runs.to_vec();
-        if !state.i.is_empty() {
-            runs.push(self.write(at, *form, state)?);
+        let mut left = self.taken(at, state);
+        if !left.i.is_empty() {
+            runs.push(self.write(at, *form, &mut left)?);
         }
         let mut files: Vec<RunFile> = vec![];
         parts
@@ -276,6 +294,24 @@ impl MatchStores {
         };
         let merged = MatchRuns::new((files, *form), &place, &self.budget, kept)?;
         // A cascade may have made the folder.
-        Ok(Some(merged.within(self.lock().clone())))
+        let folder = self.lock().clone();
+        let nothing = self.held(at, JoinState::default());
+        Ok(Some(merged.within(folder).of_fold(nothing)))
     }
+    /// The state of fold `at` with these matches, which have the rows of the question.
+    fn held(&self, at: usize, matches: JoinState) -> State {
+        match self.grouped.get(at) {
+            Some(Some(_)) if matches.i.is_empty() => State::Grouped(GroupedState::default()),
+            Some(Some(_)) => State::Grouped(GroupedState::of_matches(matches)),
+            _ => State::Join(matches),
+        }
+    }
+}
+
+/// Bytes of the matches that a state holds.
+pub(crate) fn bytes_of_matches(state: &State) -> u64 {
+    if let State::Grouped(grouped) = state {
+        return grouped.states().map(bytes_of_matches).sum();
+    }
+    JoinState::within(state).map_or(0, JoinState::bytes)
 }

@@ -7,6 +7,7 @@ use crate::reading::read_data;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::Read;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 use twox_hash::XxHash3_64;
@@ -39,6 +40,9 @@ pub struct Manifest {
     /// How many squares there were, and how many are left, where shares are made of squares.
     #[serde(default)]
     pub squares: Option<SquareCounts>,
+    /// The rows of x that each share reads, where it needs no others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bands: Option<Vec<OwnRows>>,
     /// How the numbers of every share come about.
     pub key: Key,
     /// The choices of the plan that workers make, too.
@@ -66,6 +70,21 @@ pub struct Predicted {
     pub input_bytes: u64,
     /// Threads of the machine that planned.
     pub threads: usize,
+}
+
+/// The rows of x that a share reads.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnRows {
+    /// The first row, and the one after the last.
+    pub(super) rows: [usize; 2],
+    /// The hash of their numbers.
+    pub(super) hash: String,
+}
+
+impl OwnRows {
+    pub(super) fn range(&self) -> Range<usize> {
+        self.rows[0]..self.rows[1]
+    }
 }
 
 /// A file, or a Zarr array in its folder, by reference.
@@ -265,20 +284,32 @@ impl Manifest {
     /// # Errors
     /// `Request` with the name of a file that differs; those of the readers.
     pub fn data(&self, files: &dyn Files, budget: &Budget) -> Result<Data> {
-        self.inputs
-            .iter()
-            .try_for_each(|input| input.check(budget))?;
+        self.check_inputs(budget)?;
         let data = match self.inputs.is_empty() {
             true => Sent::read(files, budget)?,
             false => read_data(&self.problem, budget)?,
         };
-        let got = hashes(&self.problem, &data);
-        let odd = got
-            .iter()
-            .zip(&self.hashes)
-            .find(|(got, known)| got != known);
+        self.check_hashes(&data, 0..self.hashes.len())?;
+        Ok(data)
+    }
+    /// Refuses other files than were planned with.
+    ///
+    /// # Errors
+    /// `Request` with the name of a file that differs.
+    pub(super) fn check_inputs(&self, budget: &Budget) -> Result<()> {
+        let mut inputs = self.inputs.iter();
+        inputs.try_for_each(|input| input.check(budget))
+    }
+    /// Refuses other data of these inputs than were planned with.
+    ///
+    /// # Errors
+    /// `Request` with the name of an input that differs.
+    pub(super) fn check_hashes(&self, data: &Data, inputs: Range<usize>) -> Result<()> {
+        let got = hashes(&self.problem, data);
+        let mut both = got.iter().zip(&self.hashes).skip(inputs.start);
+        let odd = (both.by_ref().take(inputs.len())).find(|(got, known)| got != known);
         match odd {
-            None if got.len() == self.hashes.len() => Ok(data),
+            None if got.len() == self.hashes.len() => Ok(()),
             None => Err(Error::input("the plan names other inputs than the problem")),
             Some(((name, got), (_, known))) => {
                 let what = format!(

@@ -6,9 +6,9 @@
 //! squares            places by share, where shares are made of squares     squares.rs
 //! rows/x000001 …     the rows of the squares, by range of places           rows.rs
 //! leases/000001 …    who works on a share now                              lease.rs
-//! running/000001 …   checkpoints inside shares
+//! running/000001 …   checkpoints inside shares                             attempt.rs
 //! parts/000001 …     results of shares, each put once                      work.rs
-//! matches/000001.runs/0 …  matches of shares that their parts do not hold
+//! matches/000001.runs/0-…  matches of shares that their parts do not hold
 //! failed/000001 …    errors of shares
 //! told/000001 …      seconds and bytes of shares that are done
 //! clocks/            files whose age is the time of the store
@@ -18,6 +18,8 @@
 //! put. So a store needs no server and no locks, workers may be lost at any time, and any scheduler
 //! may start them.
 
+mod attempt;
+mod bands;
 mod checkpoint;
 mod files;
 mod lease;
@@ -31,7 +33,7 @@ mod work;
 pub use files::{Files, Folder, Patient};
 pub use lease::Who;
 pub(crate) use lease::{Lease, LeaseAnswer};
-pub use manifest::{Manifest, Predicted, Reference};
+pub use manifest::{Manifest, OwnRows, Predicted, Reference};
 pub use status::{Running, Status};
 pub use work::{DoneShare, Failure, Habits, Loaded, Worked};
 pub(crate) use work::{done_name, part_name};
@@ -42,6 +44,7 @@ use crate::partial;
 use crate::query::{Answer, Query};
 use crate::reading::read_data;
 use crate::sharding::merge_each;
+use bands::BandInputs;
 use squares::{FoundSquares, SquaresOfStore};
 use std::path::Path;
 use std::time::Duration;
@@ -50,7 +53,7 @@ use zipfold_core::fold::Fold;
 use zipfold_core::message::Wording;
 use zipfold_core::{Budget, Data, Error, Job, Opt, Problem, Result};
 use zipfold_plan::shares::{self, Cut};
-use zipfold_plan::{Plan, dense_bytes};
+use zipfold_plan::{Overrides, Plan, dense_bytes};
 
 /// Seconds of a share, unless its number is given.
 const SECONDS: f64 = 120.0;
@@ -181,7 +184,8 @@ impl Store {
     pub fn load_to_work(&self, budget: &Budget) -> Result<Loaded> {
         let manifest = self.manifest(budget)?;
         let squares = SquaresOfStore::read(self.files.as_ref(), &manifest, budget)?;
-        let by_share = squares.as_ref().is_some_and(SquaresOfStore::are_enough);
+        let bands = BandInputs::read(&manifest, budget)?;
+        let by_share = squares.as_ref().is_some_and(SquaresOfStore::are_enough) || bands.is_some();
         let data = match by_share {
             true => None,
             false => Some(manifest.data(self.files.as_ref(), budget)?),
@@ -190,6 +194,7 @@ impl Store {
             manifest,
             data,
             squares,
+            bands,
         })
     }
     /// Works on share `number`, from 1, or on shares until none is left. An interruption keeps a
@@ -329,6 +334,14 @@ fn plan_shares(
     let shape = shares::shape(job, &plan, shares);
     let of_store = squares.as_ref().map(|found| &found.squares);
     let counts = of_store.map(SquaresOfStore::counts);
+    let otherwise = squares.is_some() || inputs.is_empty();
+    let (bands, overrides) =
+        with_own_rows((&problem, data), (job, &plan), (shares, otherwise), options)?;
+    let input_bytes = match (of_store.filter(|squares| squares.are_enough()), &bands) {
+        (Some(squares), _) => squares.share_bytes(data, shares),
+        (None, Some(bands)) => bands::share_bytes(bands, data),
+        (None, None) => inputs.iter().map(|input| input.bytes).sum(),
+    };
     let seconds = seconds(&plan, shape);
     let manifest = Manifest {
         layout: manifest::LAYOUT,
@@ -343,8 +356,7 @@ fn plan_shares(
             None => Key::of_plan(job, &plan, shares),
         },
         squares: counts,
-        overrides: options
-            .overrides
+        overrides: overrides
             .texts()
             .into_iter()
             .map(|(k, v)| (k.into(), v))
@@ -355,16 +367,37 @@ fn plan_shares(
             seconds,
             share_seconds: seconds / shares as f64,
             part_bytes: part_bytes(job, &plan, shape, shares),
-            input_bytes: match of_store.filter(|squares| squares.are_enough()) {
-                Some(squares) => squares.share_bytes(data, shares),
-                None => inputs.iter().map(|input| input.bytes).sum(),
-            },
+            input_bytes,
             threads: plan.threads,
         },
+        bands,
         inputs,
         problem,
     };
     Ok((manifest, squares))
+}
+
+/// The rows that each share reads, where it needs no others, and the choices of all workers. Shares that
+/// read something else, squares or rows that are sent, are cut as `(shares, true)`.
+///
+/// # Errors
+/// Those of planning.
+fn with_own_rows(
+    question: (&Problem, &Data),
+    planned: (&Job, &Plan),
+    (shares, otherwise): (usize, bool),
+    options: &Options<'_>,
+) -> Result<(Option<Vec<OwnRows>>, Overrides)> {
+    let bands = match otherwise {
+        true => None,
+        false => bands::own_rows(question, planned, shares, options)?,
+    };
+    let overrides = match &bands {
+        // Workers that have some rows of x must not look at all of them.
+        Some(_) => bands::unpruned(&options.overrides)?,
+        None => options.overrides.clone(),
+    };
+    Ok((bands, overrides))
 }
 
 /// How the question is cut: the plan of its shares, squares where shares are made of them, and the

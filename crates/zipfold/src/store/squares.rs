@@ -8,6 +8,7 @@
 //! share 2 …          their bands
 //! ```
 
+use super::attempt::Attempt;
 use super::checkpoint::continued;
 use super::files::Files;
 use super::manifest::Manifest;
@@ -22,7 +23,7 @@ use crate::query::Query;
 use crate::run::{Growth, conservation, refuse_nan, run};
 use crate::runs::{HELD_BY_PART, MatchStores, RunPlace, folder_of};
 use serde::{Deserialize, Serialize};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 use zipfold_core::budget::human_bytes;
@@ -427,7 +428,7 @@ impl SquareShare<'_> {
         }
         let (n, m) = (job.space.n, job.space.m);
         let state = |(fold, settled): (&Fold, &State)| match (is_by_row(fold), shard.0) {
-            (true, _) => fold.part(&(0..rows)),
+            (true, _) => fold.band(&(0..rows)),
             (false, 0) => settled.clone(),
             (false, _) => fold.start(n, m),
         };
@@ -445,12 +446,6 @@ impl SquareShare<'_> {
             order: vec![0; if by_row(job) { rows } else { 0 }],
             ..Partial::start(self.squares.identity, states)
         })
-    }
-    /// Where the run of a piece keeps what it has.
-    fn of_piece(&self) -> PathBuf {
-        let mut name = self.checkpoint.as_os_str().to_os_string();
-        name.push("-piece");
-        name.into()
     }
 }
 
@@ -496,7 +491,7 @@ impl PieceWork<'_> {
             self.keep(merged)?;
             self.saved = Instant::now();
         }
-        partial::discard(&self.share.of_piece());
+        partial::discard(&Attempt::of_piece(self.share.checkpoint));
         Ok(())
     }
     /// Keeps what there is as the checkpoint of the share.
@@ -567,7 +562,7 @@ impl PieceWork<'_> {
                 progress(Progress::new(p.phase, [base + p.pairs, self.total, base]));
             }
         };
-        let checkpoint = self.share.of_piece();
+        let checkpoint = Attempt::of_piece(self.share.checkpoint);
         let problem = self.share.problem;
         let run = |resume: bool| {
             let options = Options {

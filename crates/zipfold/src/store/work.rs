@@ -1,6 +1,8 @@
 //! Workers: a share is taken, computed, put into the store, and the next one is taken, until none is
 //! left. A share that fails is noted with its error, and the others go on.
 
+use super::attempt::Attempt;
+use super::bands::BandInputs;
 use super::checkpoint::continued;
 use super::files::Files;
 use super::lease::{Lease, LeaseAnswer, Who};
@@ -13,7 +15,7 @@ use crate::query::Query;
 use crate::runs::folder_of;
 use crate::sharding;
 use serde::{Deserialize, Serialize};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use zipfold_core::message::Wording;
@@ -28,6 +30,8 @@ pub struct Loaded {
     pub data: Option<Data>,
     /// Its squares, where shares are made of them.
     pub(crate) squares: Option<SquaresOfStore>,
+    /// What workers have of the inputs, where shares read their own rows of x.
+    pub(crate) bands: Option<BandInputs>,
 }
 
 impl Loaded {
@@ -160,7 +164,10 @@ impl Worker<'_> {
         let key = match (&self.loaded.squares, manifest.squares) {
             (Some(squares), Some(counts)) => self.of_squares(squares, Path::new("")).key(counts)?,
             (None, _) | (_, None) => {
-                let data = self.loaded.all_data()?;
+                let few = self.loaded.bands.as_ref();
+                let few = few.map(|bands| bands.to_plan(manifest, self.budget()));
+                let few = few.transpose()?;
+                let data = few.as_ref().map_or_else(|| self.loaded.all_data(), Ok)?;
                 let explained = Query::new(&manifest.problem, data, self.options).explain()?;
                 Key::of_plan(&explained.job, &explained.plan, manifest.shares)
             }
@@ -349,17 +356,14 @@ impl Worker<'_> {
         let text = serde_json::to_vec(&failure).unwrap_or_default();
         self.files.replace(&failed_name(index), &text)
     }
-    /// The checkpoint of a share: who takes it over goes on from there.
-    fn checkpoint(&self, index: usize) -> PathBuf {
-        self.files
-            .path(&format!("running/{}", Manifest::share_name(index)))
-    }
     /// Computes share `index` and puts its part into the store.
     fn compute(&self, index: usize) -> Result<()> {
-        let (start, checkpoint) = (Instant::now(), self.checkpoint(index));
+        let start = Instant::now();
+        let attempt = Attempt::begin(self.files, index)?;
+        let checkpoint = &attempt.checkpoint;
         let part = match &self.loaded.squares {
-            Some(squares) => self.of_squares(squares, &checkpoint).compute(index)?,
-            None => self.tiles(index, &checkpoint)?,
+            Some(squares) => self.of_squares(squares, checkpoint).compute(index)?,
+            None => self.tiles(index, checkpoint)?,
         };
         let bytes = partial::encode(&part)?;
         // A part names its matches, so they are there first.
@@ -376,7 +380,7 @@ impl Worker<'_> {
         let text = serde_json::to_vec(&told).unwrap_or_default();
         self.files.replace(&done_name(index), &text)?;
         self.files.remove(&failed_name(index))?;
-        partial::discard(&checkpoint);
+        attempt.end(self.files);
         Ok(())
     }
     /// What computes shares of squares, and keeps what it has at `checkpoint`.
@@ -399,6 +403,10 @@ impl Worker<'_> {
     fn tiles(&self, index: usize, checkpoint: &Path) -> Result<Partial> {
         let manifest = &self.loaded.manifest;
         let shard = (index, manifest.shares);
+        let own = self.loaded.bands.as_ref();
+        let own = own.map(|bands| bands.of_share(manifest, index, self.budget()));
+        let own = own.transpose()?;
+        let data = own.as_ref().map_or_else(|| self.loaded.all_data(), Ok)?;
         let run = |resume: bool| {
             let options = Options {
                 shard: Some(shard),
@@ -410,12 +418,19 @@ impl Worker<'_> {
                 warnings: self.options.warnings.clone(),
                 ..*self.options
             };
-            let data = self.loaded.all_data()?;
             // Next to the checkpoint.
             let target = Target::Runs(folder_of(checkpoint), None);
             let answer = Query::new(&manifest.problem, data, &options).run_to(&target)?;
             sharding::part(&manifest.problem, &answer.outcome, shard)
         };
-        continued(checkpoint, self.budget(), run)
+        let part = continued(checkpoint, self.budget(), run)?;
+        match (&own, manifest.hashes.first()) {
+            // It is a part of the question about all rows.
+            (Some(_), Some((_, hash))) => Ok(Partial {
+                identity: part.identity.of_all_x(hash),
+                ..part
+            }),
+            _ => Ok(part),
+        }
     }
 }

@@ -80,6 +80,11 @@ pub fn squares(job: &Job, wanted: usize) -> Option<(Squares, RowsByPlace)> {
             ..SquareCounts::default()
         },
     };
+    for (number, fold) in job.folds.iter().enumerate() {
+        if let Some(best) = fold.best().filter(|_| !is_by_row(fold)) {
+            search.worst[number] = search.kth_of_all(&best);
+        }
+    }
     let bands = (0..x.ranges.count).map(|at| search.band(at));
     let bands = bands.filter(|band| band.own || !band.cols.is_empty());
     let bands = bands.collect();
@@ -196,6 +201,45 @@ impl Search<'_, '_> {
         }
         of_all
     }
+    /// What the k-th best value of all pairs is at most: as many pairs as that lie in squares, and then
+    /// in squares of units, whose bounds end there.
+    fn kth_of_all(&mut self, best: &Best) -> f64 {
+        let (x, y) = (self.x, self.y);
+        let (mut ends, mut near) = (vec![], vec![]);
+        for at in 0..x.ranges.count {
+            set(&mut self.bounds, &x.ranges, at);
+            for batch in (0..y.ranges.count).step_by(LANES) {
+                self.run_lanes(&y.ranges, batch);
+                for other in batch..(batch + LANES).min(y.ranges.count) {
+                    let pairs = self.space().count(&x.range(at), &y.range(other));
+                    let (lo, hi) = self.ends(other - batch, best);
+                    if pairs > 0 {
+                        ends.push((hi, pairs));
+                        near.push((lo, at, other));
+                    }
+                }
+            }
+        }
+        let of_ranges = least_with(best.k, &mut ends);
+        // Smaller squares say more: those of ranges that may have one of the best.
+        near.retain(|(lo, ..)| *lo <= of_ranges);
+        let mut of_units = vec![];
+        for (_, at, other) in near {
+            for unit in at * LANES..((at + 1) * LANES).min(x.units.count) {
+                set(&mut self.bounds, &x.units, unit);
+                self.run_lanes(&y.units, other * LANES);
+                for lane in 0..LANES.min(y.units.count.saturating_sub(other * LANES)) {
+                    let cols = y.unit(other * LANES + lane);
+                    let pairs = self.space().count(&x.unit(unit), &cols);
+                    let (_, hi) = self.ends(lane, best);
+                    if pairs > 0 && hi < of_ranges {
+                        of_units.push((hi, pairs));
+                    }
+                }
+            }
+        }
+        of_ranges.min(least_with(best.k, &mut of_units))
+    }
     /// Bounds of the box of x that is set against LANES boxes of y from `first` on.
     fn run_lanes(&mut self, level: &Level, first: usize) {
         let (lo, hi) = (&level.lo[first..], &level.hi[first..]);
@@ -289,6 +333,18 @@ impl Search<'_, '_> {
         self.counts.settled += pairs;
         true
     }
+}
+
+/// The least end up to which squares have `k` pairs, of the ends of squares and their pairs; infinite
+/// where all of them have fewer.
+fn least_with(k: usize, ends: &mut [(f64, u64)]) -> f64 {
+    ends.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut pairs = 0u64;
+    let enough = ends.iter().find(|(_, more)| {
+        pairs = pairs.saturating_add(*more);
+        pairs >= k as u64
+    });
+    enough.map_or(f64::INFINITY, |(end, _)| *end)
 }
 
 /// Sets box `at` of x for all lanes.

@@ -1,0 +1,220 @@
+//! Shares that are bands of rows read their own rows of x alone, and give the bits of one run.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use zipfold::internals::core::Opt;
+use zipfold::internals::core::opt::Given;
+use zipfold::internals::store::{Habits, Manifest, ShareCount, Store};
+use zipfold::io::{OutputOptions, read_data};
+use zipfold::{Options, Problem, Query, Target};
+
+/// Numbers of a generator of one line.
+fn numbers(seed: u64, count: usize) -> Vec<f64> {
+    let mut state = seed;
+    let mut next = move || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (state >> 11) as f64 / (1u64 << 53) as f64
+    };
+    (0..count).map(|_| next()).collect()
+}
+
+/// The bytes of an NPY file of `rows` × 3 numbers of this type.
+fn npy(rows: usize, seed: u64, single: bool) -> Vec<u8> {
+    let descr = if single { "<f4" } else { "<f8" };
+    let about = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({rows}, 3), }}");
+    let mut out = b"\x93NUMPY\x01\x00".to_vec();
+    out.extend(118u16.to_le_bytes());
+    out.extend(format!("{about:<117}\n").bytes());
+    for number in numbers(seed, rows * 3) {
+        match single {
+            true => out.extend((number as f32).to_le_bytes()),
+            false => out.extend(number.to_le_bytes()),
+        }
+    }
+    out
+}
+
+/// Where row `at` begins in such a file.
+fn place(at: usize, single: bool) -> usize {
+    128 + at * 3 * if single { 4 } else { 8 }
+}
+
+fn folder(name: &str) -> PathBuf {
+    let path = std::env::temp_dir().join(format!("zipfold-own-rows-{name}-{}", std::process::id()));
+    let _ = fs::remove_dir_all(&path);
+    fs::create_dir_all(&path).unwrap();
+    path
+}
+
+fn problem(folder: &Path, about: &str) -> Problem {
+    let (x, y) = (folder.join("x.npy"), folder.join("y.npy"));
+    let text = format!(
+        r#"{{"schema": 1, "x": {x:?}, "y": {y:?}, "pair": {{"metric": "euclidean"}}, {about}}}"#
+    );
+    serde_json::from_str(&text).unwrap_or_else(|e| panic!("{text}: {e}"))
+}
+
+fn options() -> Options<'static> {
+    let mut options = Options {
+        threads: 2,
+        ..Options::default()
+    };
+    options.overrides.set("tile.rows", "128").unwrap();
+    options.overrides.set("prune", "off").unwrap();
+    options
+}
+
+fn wording(opt: Opt, _: Given<'_>) -> String {
+    opt.key().to_string()
+}
+
+fn planned(root: &Path, problem: &Problem, shares: usize) -> (Store, Manifest) {
+    let planning = ShareCount {
+        shares: Some(shares),
+    };
+    Store::plan(root, problem, planning, &options()).unwrap()
+}
+
+/// What is told of a share that this worker tries.
+fn tried(root: &Path, share: usize) -> std::result::Result<(), String> {
+    let (store, options) = (Store::open(root), options());
+    let loaded = store.load_to_work(&options.budget).unwrap();
+    let habits = (&Habits::default(), wording as fn(Opt, Given<'_>) -> String);
+    let worked = store.work(&loaded, Some(share), habits, &options).unwrap();
+    match worked.failed.into_iter().next() {
+        Some((_, error)) => Err(error),
+        None => Ok(()),
+    }
+}
+
+const FORCE: OutputOptions = OutputOptions {
+    force: true,
+    durable: false,
+};
+
+#[test]
+fn every_fold_of_bands_has_the_bits_of_one_run() {
+    let folds = [
+        ("sum", r#"{"kind": "reduce", "op": "sum"}"#, "npy"),
+        ("softmax", r#"{"kind": "reduce", "op": "logsumexp"}"#, "npy"),
+        ("minima", r#"{"kind": "reduce", "op": "argmin"}"#, "npy"),
+        ("nearest", r#"{"kind": "nearest", "k": 4}"#, "csv"),
+        (
+            "quantile",
+            r#"{"kind": "quantile", "q": [0.3, 0.5]}"#,
+            "npy",
+        ),
+        ("matrix", r#"{"kind": "matrix"}"#, "npy"),
+        (
+            "semi",
+            r#"{"kind": "join", "where": "value < 0.05", "join_kind": "semi"}"#,
+            "csv",
+        ),
+    ];
+    for single in [false, true] {
+        for (name, fold, suffix) in folds {
+            let folder = folder(&format!("{name}-{single}"));
+            fs::write(folder.join("x.npy"), npy(1500, 1, single)).unwrap();
+            fs::write(folder.join("y.npy"), npy(700, 2, single)).unwrap();
+            let problem = problem(&folder, &format!(r#""folds": [{fold}]"#));
+            let root = folder.join("store");
+            let (store, manifest) = planned(&root, &problem, 4);
+            let bands = manifest
+                .bands
+                .unwrap_or_else(|| panic!("{name}: reads all"));
+            assert_eq!(bands.len(), 4, "{name}");
+            let row = if single { 12 } else { 24 };
+            assert!(manifest.predicted.input_bytes < row * (700 + 600), "{name}");
+            (1..=4).for_each(|share| tried(&root, share).unwrap());
+            let options = options();
+            let data = read_data(&problem, &options.budget).unwrap();
+            let [one, many] = ["one", "many"].map(|name| folder.join(name).with_extension(suffix));
+            let whole = Query::new(&problem, &data, &options).run().unwrap();
+            whole.write(&one.to_string_lossy(), FORCE).unwrap();
+            let loaded = store.load(&options.budget).unwrap();
+            let (answer, _) = store
+                .merge(&loaded, (&Target::Memory, false), &options)
+                .unwrap();
+            answer.write(&many.to_string_lossy(), FORCE).unwrap();
+            assert!(
+                fs::read(&one).unwrap() == fs::read(&many).unwrap(),
+                "{name} {single}"
+            );
+            fs::remove_dir_all(folder).unwrap();
+        }
+    }
+}
+
+/// Writes a byte of row `at` of x anew; the file looks as it did.
+fn change(folder: &Path, at: usize) {
+    let path = folder.join("x.npy");
+    let modified = fs::metadata(&path).unwrap().modified().unwrap();
+    let mut bytes = fs::read(&path).unwrap();
+    bytes[place(at, false) + 3] ^= 1;
+    fs::write(&path, bytes).unwrap();
+    File::options()
+        .write(true)
+        .open(&path)
+        .unwrap()
+        .set_modified(modified)
+        .unwrap();
+}
+
+#[test]
+fn a_share_reads_no_other_rows_and_refuses_others_than_planned() {
+    let folder = folder("changed");
+    fs::write(folder.join("x.npy"), npy(1500, 1, false)).unwrap();
+    fs::write(folder.join("y.npy"), npy(700, 2, false)).unwrap();
+    let problem = problem(&folder, r#""folds": [{"kind": "reduce", "op": "sum"}]"#);
+    let root = folder.join("store");
+    planned(&root, &problem, 3);
+    // In the last share: the others do not look at it.
+    change(&folder, 1499);
+    tried(&root, 1).unwrap();
+    let error = tried(&root, 3).unwrap_err();
+    for words in [
+        "rows 1024 to 1499 are not those",
+        "x.npy",
+        "expected the hash",
+    ] {
+        assert!(error.contains(words), "{error}");
+    }
+    // It is brought back.
+    change(&folder, 1499);
+    tried(&root, 3).unwrap();
+    tried(&root, 2).unwrap();
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn questions_that_look_at_all_rows_read_all() {
+    let folder = folder("all");
+    fs::write(folder.join("x.npy"), npy(1500, 1, false)).unwrap();
+    fs::write(folder.join("y.npy"), npy(700, 2, false)).unwrap();
+    for (name, about) in [
+        (
+            "metric",
+            r#""pair": {"metric": "seuclidean"}, "folds": [{"kind": "reduce", "op": "sum"}]"#,
+        ),
+        (
+            "cells",
+            r#""folds": [{"kind": "histogram", "axes": [{"bins": 9, "range": [0, 2]}]}]"#,
+        ),
+        (
+            "columns",
+            r#""folds": [{"kind": "reduce", "op": "sum", "axis": "column"}]"#,
+        ),
+    ] {
+        let mut text = serde_json::to_value(problem(&folder, r#""folds": []"#)).unwrap();
+        let about: serde_json::Value = serde_json::from_str(&format!("{{{about}}}")).unwrap();
+        for (key, value) in about.as_object().unwrap() {
+            text[key] = value.clone();
+        }
+        let problem: Problem = serde_json::from_value(text).unwrap();
+        let (_, manifest) = planned(&folder.join(name), &problem, 2);
+        assert_eq!(manifest.bands, None, "{name}");
+    }
+    fs::remove_dir_all(folder).unwrap();
+}
