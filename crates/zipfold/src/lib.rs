@@ -48,6 +48,7 @@ mod pattern;
 mod picture;
 mod places;
 mod pool;
+mod prepared;
 mod problem_file;
 mod query;
 mod ranges;

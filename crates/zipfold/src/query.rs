@@ -5,9 +5,9 @@ use crate::options::{Options, Target};
 use crate::outcome::Outcome;
 #[cfg(feature = "plot")]
 use crate::picture::write_picture;
+use crate::prepared::{Prepared, run};
 use crate::ranges::{self, Found, with_ranges};
 use crate::row_names::RowNames;
-use crate::run::run;
 #[cfg(feature = "plot")]
 use crate::suffix::{is_page, is_picture};
 use crate::written;
@@ -67,6 +67,16 @@ pub struct Ready<'a> {
     pub seconds: f64,
     /// Devices that are open already.
     _held: Option<ranges::Held>,
+}
+
+impl Ready<'_> {
+    /// The same with the devices that `options` ask for, to be run whole or in shares.
+    ///
+    /// # Errors
+    /// Those of opening devices.
+    pub(crate) fn prepared(&self, options: &Options<'_>) -> Result<Prepared<'_>> {
+        Prepared::new(&self.problem, &self.job, self.plan.clone(), options)
+    }
 }
 
 /// What a question would take, without running it.

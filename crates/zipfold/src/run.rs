@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::Ordering;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 use zipfold_core::fold::{Axis, Fold, Histogram, State, Tally, table_bytes};
 use zipfold_core::problem::{AxisSpec, FoldSpec, NanPolicy, Problem};
@@ -68,34 +68,6 @@ pub(crate) fn grid_bytes(problem: &Problem) -> u64 {
 /// Bytes of an edge: as requested, as compared, and the ends of its bin in the answer.
 const EDGE: u64 = 32;
 
-/// Runs `job` by `plan`.
-///
-/// # Errors
-/// `Resource` when the budget does not hold it; `Input` for NaN under the policy `error`; those of
-/// the files.
-pub fn run(
-    problem: &Problem,
-    job: &Job,
-    plan: Plan,
-    target: &Target,
-    options: &Options<'_>,
-) -> Result<Outcome> {
-    let (mut plan, devices) = crate::device::place(job, plan, options)?;
-    plan.matches = plan.matches.map(|matches| matches.going(target.goal()));
-    match plan.precision {
-        Precision::F32 => {
-            let load =
-                |plan: &Plan| crate::device::load::<f32>(job, plan, devices, &options.warnings);
-            run_typed::<f32>(problem, job, plan, target, options, load)
-        }
-        Precision::F64 => {
-            let load =
-                |plan: &Plan| crate::device::load::<f64>(job, plan, devices, &options.warnings);
-            run_typed::<f64>(problem, job, plan, target, options, load)
-        }
-    }
-}
-
 /// What is said of a device that takes this many times the predicted seconds, and some seconds
 /// more, so that it matters: a runtime may compile kernels at their first launch.
 const FAR_SLOWER: f64 = 10.0;
@@ -117,7 +89,7 @@ fn slower_than_predicted(predicted: f64, taken: f64) -> Option<Message> {
 /// Runs `job` by `plan` on the executor that `load` makes for it.
 ///
 /// # Errors
-/// Those of [`run`], of `load` and of the executor.
+/// Those of the run, of `load` and of the executor.
 pub fn run_by<'e>(
     problem: &Problem,
     job: &Job,
@@ -126,19 +98,21 @@ pub fn run_by<'e>(
     options: &Options<'_>,
     load: impl FnOnce(&Plan) -> Result<Box<dyn Executor + 'e>> + Send,
 ) -> Result<Outcome> {
+    let load = |plan: &Plan| load(plan).map(Arc::from);
     match plan.precision {
         Precision::F32 => run_typed::<f32>(problem, job, plan, target, options, load),
         Precision::F64 => run_typed::<f64>(problem, job, plan, target, options, load),
     }
 }
 
-fn run_typed<'e, T: Typed>(
+/// As [`run_by`], for numbers of one type.
+pub(crate) fn run_typed<'e, T: Typed>(
     problem: &Problem,
     job: &Job,
     mut plan: Plan,
     target: &Target,
     options: &Options<'_>,
-    load: impl FnOnce(&Plan) -> Result<Box<dyn Executor + 'e>> + Send,
+    load: impl FnOnce(&Plan) -> Result<Arc<dyn Executor + 'e>> + Send,
 ) -> Result<Outcome> {
     let start = Instant::now();
     let workers = Workers::for_plan(job, &plan)?;

@@ -81,11 +81,14 @@ impl GroupedState {
     pub fn states(&self) -> impl Iterator<Item = &State> {
         self.slots.values()
     }
-    /// Returns the pairs in all histograms; none if there is a state of another fold.
+    /// Returns the pairs in all histograms; none if there is a state of another fold, or no state:
+    /// matches that were written leave none.
     pub fn counted(&self) -> Option<u64> {
-        self.states().try_fold(0, |sum, state| {
-            HistogramState::within(state).map(|h| sum + h.total())
-        })
+        let totals = self
+            .states()
+            .map(|s| Some(HistogramState::within(s)?.total()));
+        let sum = |a: Option<u64>, b: Option<u64>| Some(a? + b?);
+        totals.reduce(sum).flatten()
     }
 }
 

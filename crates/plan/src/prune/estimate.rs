@@ -28,6 +28,12 @@ const FEWEST: usize = 4;
 /// Values of a sample from which the best of all rows are extrapolated.
 const TAIL: usize = 16;
 
+/// Rows of x whose pairs with a sample of y are looked at, the least values of these pairs from which
+/// rarer ones are extrapolated (their power is known to 3 %), and the values that tell a number.
+const ROWS_OF_PAIRS: usize = 512;
+const TAIL_OF_PAIRS: usize = 1024;
+const ENOUGH: usize = 64;
+
 /// Boxes of one side: hoisted value c of box b lies between `lo[c·stride + b]` and `hi[c·stride +
 /// b]`.
 ///
@@ -314,8 +320,9 @@ fn foretold(mut values: Vec<f64>, k: usize, all: usize) -> f64 {
 /// Returns how many pairs of `job` lie within the limit of its search; `None` where it does not search
 /// within a limit.
 ///
-/// A few rows of x are held against a sample of y. Where fewer of the sample lie within the limit than
-/// tell a number, the power by which values fall with their rank reaches on to the limit.
+/// Many rows of x are held against a sample of y. Where fewer of these pairs lie within the limit than
+/// tell a number, the power by which the least values of all pairs fall with their rank reaches on to the
+/// limit: the correlation dimension (Grassberger & Procaccia 1983).
 pub(crate) fn pairs_within(job: &Job) -> Option<f64> {
     let search = Search::for_job(job)?;
     let SearchQuestion::Within(limit) = search.question else {
@@ -325,18 +332,13 @@ pub(crate) fn pairs_within(job: &Job) -> Option<f64> {
         points(job, &job.x, Side::X),
         points(job, job.other(), Side::Y),
     );
-    if x.count == 0 || y.count == 0 {
-        return None;
-    }
-    let (mut sum, mut rows, mut values) = (0.0, 0, vec![]);
-    for at in (0..x.count).step_by(x.count.div_ceil(QUERIES)) {
+    let mut values = vec![];
+    for at in (0..x.count).step_by(x.count.div_ceil(ROWS_OF_PAIRS).max(1)) {
         let others = (0..y.count).filter(|other| job.y.is_some() || *other != at);
-        values.clear();
         values.extend(others.map(|other| norm_of(&search, (&x, at), (&y, other))));
-        sum += rank_below(&mut values, limit) / values.len().max(1) as f64;
-        rows += 1;
     }
-    Some(sum / f64::from(rows) * job.space.size().ok()? as f64)
+    let share = rank_below(&mut values, limit) / values.len().max(1) as f64;
+    Some(share * job.space.size().ok()? as f64)
 }
 
 /// Returns the norm of the differences of row `at` of x and row `other` of y.
@@ -359,17 +361,21 @@ fn norm_of(search: &Search, (x, at): (&Boxes, usize), (y, other): (&Boxes, usize
 /// that one of a larger sample would be.
 fn rank_below(values: &mut Vec<f64>, limit: f64) -> f64 {
     values.retain(|v| !v.is_nan());
-    values.sort_by(f64::total_cmp);
-    let count = values.partition_point(|v| *v <= limit);
-    let tail = TAIL.min(values.len().saturating_sub(1));
-    let first = values.first().copied().unwrap_or(f64::INFINITY);
-    if count >= TAIL || tail < 2 || first <= 0.0 || !values[tail].is_finite() {
+    let count = values.iter().filter(|v| **v <= limit).count();
+    let tail = TAIL_OF_PAIRS.min(values.len().saturating_sub(1));
+    if count >= ENOUGH || tail < ENOUGH || limit <= 0.0 {
         return count as f64;
     }
-    let power = power_of(values, tail);
-    match power > 0.0 && limit > 0.0 {
-        true => (tail + 1) as f64 * (limit / values[tail]).min(1.0).powf(1.0 / power),
-        false => count as f64,
+    values.select_nth_unstable_by(tail, f64::total_cmp);
+    values[..=tail].sort_unstable_by(f64::total_cmp);
+    if values[0] <= 0.0 || !values[tail].is_finite() {
+        return count as f64;
+    }
+    match power_of(values, tail) {
+        power if power > 0.0 => {
+            (tail + 1) as f64 * (limit / values[tail]).min(1.0).powf(1.0 / power)
+        }
+        _ => count as f64,
     }
 }
 

@@ -222,12 +222,15 @@ impl Store {
             shard: None,
             ..*options
         };
+        let ready = loaded.ready(&options)?;
+        let prepared = ready.as_ref().map(|ready| ready.prepared(&options));
         let worker = Worker {
             files: self.files.as_ref(),
             loaded,
             options: &options,
             habits,
             who: self.who.clone(),
+            prepared: prepared.transpose()?,
             wording,
         };
         worker.check()?;

@@ -11,7 +11,8 @@ use super::squares::{SquareShare, SquaresOfStore};
 use crate::identity::Key;
 use crate::options::{Options, Target};
 use crate::partial::{self, Partial};
-use crate::query::Query;
+use crate::prepared::Prepared;
+use crate::query::{Query, Ready};
 use crate::runs::folder_of;
 use crate::sharding;
 use serde::{Deserialize, Serialize};
@@ -40,8 +41,24 @@ impl Loaded {
     /// # Errors
     /// `Internal` if they were left out.
     pub fn all_data(&self) -> Result<&Data> {
-        let lost = || Error::internal("a store without its data");
-        self.data.as_ref().ok_or_else(lost)
+        self.data.as_ref().ok_or_else(no_rows)
+    }
+}
+
+impl Loaded {
+    /// The question about all rows, where each share reads all of them: neither ranges of squares nor
+    /// the rows of its band.
+    ///
+    /// # Errors
+    /// Those of planning.
+    pub(super) fn ready<'a>(&'a self, options: &'a Options<'a>) -> Result<Option<Ready<'a>>> {
+        match (&self.squares, &self.bands, &self.data) {
+            (None, None, Some(data)) => {
+                let query = Query::new(&self.manifest.problem, data, options);
+                query.ready().map(Some)
+            }
+            _ => Ok(None),
+        }
     }
 }
 
@@ -146,6 +163,11 @@ enum Came {
     Failed(String),
 }
 
+/// A store whose shares have no rows.
+fn no_rows() -> Error {
+    Error::internal("a store without its data")
+}
+
 /// A worker at a store.
 pub(crate) struct Worker<'a> {
     pub files: &'a dyn Files,
@@ -153,6 +175,8 @@ pub(crate) struct Worker<'a> {
     pub options: &'a Options<'a>,
     pub habits: &'a Habits,
     pub who: Who,
+    /// The question about all rows, where each share reads all of them.
+    pub prepared: Option<Prepared<'a>>,
     /// How errors that are noted name options.
     pub wording: Wording,
 }
@@ -161,14 +185,15 @@ impl Worker<'_> {
     /// Refuses to work where numbers would come about in another way than planned.
     pub(crate) fn check(&self) -> Result<()> {
         let manifest = &self.loaded.manifest;
-        let key = match (&self.loaded.squares, manifest.squares) {
-            (Some(squares), Some(counts)) => self.of_squares(squares, Path::new("")).key(counts)?,
-            (None, _) | (_, None) => {
-                let few = self.loaded.bands.as_ref();
-                let few = few.map(|bands| bands.to_plan(manifest, self.budget()));
-                let few = few.transpose()?;
-                let data = few.as_ref().map_or_else(|| self.loaded.all_data(), Ok)?;
-                let explained = Query::new(&manifest.problem, data, self.options).explain()?;
+        let key = match (&self.loaded.squares, manifest.squares, &self.prepared) {
+            (Some(squares), Some(counts), _) => {
+                self.of_squares(squares, Path::new("")).key(counts)?
+            }
+            (_, _, Some(prepared)) => prepared.key(manifest.shares),
+            (_, _, None) => {
+                let bands = self.loaded.bands.as_ref().ok_or_else(no_rows)?;
+                let few = bands.to_plan(manifest, self.budget())?;
+                let explained = Query::new(&manifest.problem, &few, self.options).explain()?;
                 Key::of_plan(&explained.job, &explained.plan, manifest.shares)
             }
         };
@@ -403,10 +428,13 @@ impl Worker<'_> {
     fn tiles(&self, index: usize, checkpoint: &Path) -> Result<Partial> {
         let manifest = &self.loaded.manifest;
         let shard = (index, manifest.shares);
-        let own = self.loaded.bands.as_ref();
-        let own = own.map(|bands| bands.of_share(manifest, index, self.budget()));
-        let own = own.transpose()?;
-        let data = own.as_ref().map_or_else(|| self.loaded.all_data(), Ok)?;
+        let own = match &self.prepared {
+            Some(_) => None,
+            None => {
+                let bands = self.loaded.bands.as_ref().ok_or_else(no_rows)?;
+                Some(bands.of_share(manifest, index, self.budget())?)
+            }
+        };
         let run = |resume: bool| {
             let options = Options {
                 shard: Some(shard),
@@ -420,8 +448,15 @@ impl Worker<'_> {
             };
             // Next to the checkpoint.
             let target = Target::Runs(folder_of(checkpoint), None);
-            let answer = Query::new(&manifest.problem, data, &options).run_to(&target)?;
-            sharding::part(&manifest.problem, &answer.outcome, shard)
+            let outcome = match (&self.prepared, &own) {
+                (Some(prepared), _) => prepared.run(&target, &options)?,
+                (None, Some(data)) => {
+                    let query = Query::new(&manifest.problem, data, &options);
+                    query.run_to(&target)?.outcome
+                }
+                (None, None) => return Err(no_rows()),
+            };
+            sharding::part(&manifest.problem, &outcome, shard)
         };
         let part = continued(checkpoint, self.budget(), run)?;
         match (&own, manifest.hashes.first()) {
