@@ -55,7 +55,7 @@ pub use guard::Source;
 pub use npy::{Array, NpyElement};
 pub use npy_file::NpyFile;
 pub use presence::Presence;
-pub use read::{Format, ReadOptions, read_table};
+pub use read::{Format, ReadOptions, read_rows, read_table};
 pub use write::{Column, write_array, write_columns};
 pub use xyz::{Frame, Frames};
 

@@ -38,7 +38,7 @@ pub fn read_npy(source: &Source, budget: &Budget) -> Result<Table> {
 ///
 /// # Errors
 /// As [`read_npy`].
-pub fn read_npy_rows(
+pub(crate) fn read_npy_rows(
     source: &Source,
     rows: &Range<usize>,
     budget: &Budget,

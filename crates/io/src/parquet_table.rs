@@ -15,6 +15,7 @@ use parquet::file::reader::{ChunkReader, FileReader, Length};
 use parquet::file::serialized_reader::SerializedFileReader;
 use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor};
 use std::io::{BufReader, Read};
+use std::ops::Range;
 use zipfold_core::{Budget, Elements, Error, Reserved, Result, Table};
 
 /// Rows that are turned from columns to rows at one time.
@@ -89,6 +90,25 @@ impl Chosen {
 /// `Input` when the file is damaged, a column is not numeric, lists differ in length or an integer
 /// is beyond 2^53; `Request` for columns that are not there; `Resource` beyond the budget.
 pub fn read_parquet(source: &Source, options: &ReadOptions, budget: &Budget) -> Result<Table> {
+    read_some(source, (options, None), budget)
+}
+
+/// As [`read_parquet`], of the row groups with the rows `rows` alone: a table of all rows without words,
+/// whose others are zeros.
+pub(crate) fn read_parquet_rows(
+    source: &Source,
+    rows: &Range<usize>,
+    options: &ReadOptions,
+    budget: &Budget,
+) -> Result<Table> {
+    read_some(source, (options, Some(rows)), budget)
+}
+
+fn read_some(
+    source: &Source,
+    (options, some): (&ReadOptions, Option<&Range<usize>>),
+    budget: &Budget,
+) -> Result<Table> {
     contained(source, "Parquet", || {
         let _footer = budget.reserve(
             footer(source)?.saturating_mul(FOOTER),
@@ -105,17 +125,19 @@ pub fn read_parquet(source: &Source, options: &ReadOptions, budget: &Budget) -> 
         let chosen = picked.iter().map(one).collect::<Result<Vec<_>>>()?;
         let single = |c: &Chosen| schema.column(c.at).physical_type() == Physical::FLOAT;
         let (rows, elements) = if chosen.iter().all(single) && !chosen.is_empty() {
-            let (rows, items) = read_groups(source, &reader, &chosen, budget, |v| v as f32)?;
+            let (rows, items) =
+                read_groups((source, &reader), &chosen, some, budget, |v| v as f32)?;
             (rows, Elements::F32(items.into()))
         } else {
-            let (rows, items) = read_groups(source, &reader, &chosen, budget, |v| v)?;
+            let (rows, items) = read_groups((source, &reader), &chosen, some, budget, |v| v)?;
             (rows, Elements::F64(items.into()))
         };
         let word = |at: usize| {
             let column = word_column(source, &schema.column(at), &names[at], at)?;
             read_words(source, &reader, column, names[at].clone(), rows, budget)
         };
-        let words = ids.into_iter().map(word).collect::<Result<Vec<_>>>()?;
+        let ids = ids.into_iter().filter(|_| some.is_none());
+        let words = ids.map(word).collect::<Result<Vec<_>>>()?;
         let named = spread_names(
             chosen
                 .iter()
@@ -299,9 +321,9 @@ fn footer(source: &Source) -> Result<u64> {
 }
 
 fn read_groups<T: Copy + Default>(
-    source: &Source,
-    reader: &SerializedFileReader<Chunks>,
+    (source, reader): (&Source, &SerializedFileReader<Chunks>),
     chosen: &[Chosen],
+    some: Option<&Range<usize>>,
     budget: &Budget,
     narrow: fn(f64) -> T,
 ) -> Result<(usize, Reserved<T>)> {
@@ -330,7 +352,12 @@ fn read_groups<T: Copy + Default>(
     )?;
     let mut first = 0;
     for (group, count) in counts.into_iter().enumerate() {
-        let place = &mut items.items[first * width..(first + count) * width];
+        let own = first..first + count;
+        if some.is_some_and(|some| some.end <= own.start || own.end <= some.start) {
+            first = own.end;
+            continue;
+        }
+        let place = &mut items.items[own.start * width..own.end * width];
         let mut before = 0;
         for columns in chosen.chunks(ABREAST) {
             let room = budget.free() / 4 / columns.len() as u64;

@@ -2,11 +2,12 @@
 
 use crate::csv_table::{Separator, read_csv};
 use crate::guard::Source;
-use crate::npy::read_npy;
+use crate::npy::{read_npy, read_npy_rows};
 use crate::npz::read_npz;
 pub use crate::read_options::{Format, ReadOptions};
 use crate::select::select;
 use crate::xyz::read_xyz;
+use std::ops::Range;
 use std::path::Path;
 use zipfold_core::{Budget, Error, Opt, Result, Table};
 
@@ -56,6 +57,37 @@ pub fn read_table(path: &str, options: &ReadOptions, budget: &Budget) -> Result<
         None => sniff(&source, budget)?,
     };
     read_source(&source, format, member, options, budget)
+}
+
+/// Reads little more than the rows `rows` of the file `path`: a table of all its rows, whose others are
+/// of no meaning, without words. Bytes of an NPY file, row groups of Parquet, chunks of Zarr; `None`
+/// of other files, whose rows are at no place that is known, and where there are not so many rows.
+///
+/// # Errors
+/// As [`read_table`].
+pub fn read_rows(
+    path: &str,
+    rows: &Range<usize>,
+    options: &ReadOptions,
+    budget: &Budget,
+) -> Result<Option<Table>> {
+    if is_url(path) {
+        return Err(url(path));
+    }
+    let (file, columns) = (Path::new(path), options.columns.as_deref());
+    let all = if crate::zarr::is_zarr(file) {
+        crate::zarr::read_zarr_rows(file, rows, budget)?
+    } else {
+        match options.format.or_else(|| format_of(path)) {
+            Some(Format::Npy) => read_npy_rows(&Source::open(file, budget)?, rows, budget)?,
+            Some(Format::Parquet) => {
+                return parquet_rows(&Source::open(file, budget)?, rows, options, budget);
+            }
+            _ => None,
+        }
+    };
+    let picked = all.map(|all| select(all, columns, path, budget));
+    picked.transpose()
 }
 
 /// Reads the table in `source`, which has the given format.
@@ -116,6 +148,25 @@ fn parquet(source: &Source, options: &ReadOptions, budget: &Budget) -> Result<Ta
 #[cfg(feature = "parquet")]
 fn arrow(source: &Source, options: &ReadOptions, budget: &Budget) -> Result<Table> {
     crate::arrow_table::read_arrow(source, options, budget)
+}
+#[cfg(feature = "parquet")]
+fn parquet_rows(
+    source: &Source,
+    rows: &Range<usize>,
+    options: &ReadOptions,
+    budget: &Budget,
+) -> Result<Option<Table>> {
+    let table = crate::parquet_table::read_parquet_rows(source, rows, options, budget)?;
+    Ok((rows.end <= table.rows()).then_some(table))
+}
+#[cfg(not(feature = "parquet"))]
+fn parquet_rows(
+    source: &Source,
+    _rows: &Range<usize>,
+    _options: &ReadOptions,
+    _budget: &Budget,
+) -> Result<Option<Table>> {
+    Err(without_feature(source.name()))
 }
 #[cfg(not(feature = "parquet"))]
 fn parquet(source: &Source, _options: &ReadOptions, _budget: &Budget) -> Result<Table> {

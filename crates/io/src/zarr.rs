@@ -18,6 +18,7 @@ use crate::guard::{Source, read_error};
 use crate::npy::{double, single};
 use crate::presence::Presence;
 use metadata::{Metadata, V2, V3};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use zipfold_core::budget::Reserved;
 use zipfold_core::{Budget, Elements, Error, Result, Table};
@@ -60,6 +61,29 @@ pub fn files(path: &Path) -> Result<Vec<PathBuf>> {
 /// `Request` for a group, other types, codecs or more than two dimensions; `Input` for damaged files;
 /// `Resource` beyond the budget.
 pub fn read_zarr(path: &Path, budget: &Budget) -> Result<Table> {
+    read_chunks(path, None, budget)
+}
+
+/// Reads the chunks with the rows `rows` alone, as a table of all rows whose others have the fill value;
+/// `None` where the array has fewer rows.
+///
+/// # Errors
+/// As [`read_zarr`].
+pub(crate) fn read_zarr_rows(
+    path: &Path,
+    rows: &Range<usize>,
+    budget: &Budget,
+) -> Result<Option<Table>> {
+    let name = path.to_string_lossy().into_owned();
+    let [all, _] = Metadata::read(path, &name, budget)?.table_shape(&name)?;
+    match rows.end <= all {
+        true => read_chunks(path, Some(rows), budget).map(Some),
+        false => Ok(None),
+    }
+}
+
+/// Reads all chunks, or those with some of `rows`.
+fn read_chunks(path: &Path, some: Option<&Range<usize>>, budget: &Budget) -> Result<Table> {
     let name = path.to_string_lossy().into_owned();
     let found = Metadata::read(path, &name, budget)?;
     let [rows, cols] = found.table_shape(&name)?;
@@ -71,12 +95,12 @@ pub fn read_zarr(path: &Path, budget: &Budget) -> Result<Table> {
     let elements = if kind.is_single() {
         let mut out = budget.vec(count, found.fill as f32, &purpose)?;
         let one = |raw| Ok(single(kind, raw));
-        ChunksOf::new(path, &found, [rows, cols], budget)?.fill(&mut out, one)?;
+        ChunksOf::new(path, (&found, some), [rows, cols], budget)?.fill(&mut out, one)?;
         Elements::F32(out.into())
     } else {
         let mut out = budget.vec(count, found.fill, &purpose)?;
         let one = |raw| double(kind, raw);
-        ChunksOf::new(path, &found, [rows, cols], budget)?.fill(&mut out, one)?;
+        ChunksOf::new(path, (&found, some), [rows, cols], budget)?.fill(&mut out, one)?;
         Elements::F64(out.into())
     };
     Table::new(rows, cols, elements)
@@ -95,6 +119,8 @@ struct ChunksOf<'a> {
     shape: [usize; 2],
     /// Rows and columns of a chunk.
     chunk: [usize; 2],
+    /// The rows whose chunks are read, where these are not all.
+    some: Option<&'a Range<usize>>,
     budget: &'a Budget,
     _room: zipfold_core::Reservation,
 }
@@ -102,7 +128,7 @@ struct ChunksOf<'a> {
 impl<'a> ChunksOf<'a> {
     fn new(
         path: &'a Path,
-        found: &'a Metadata,
+        (found, some): (&'a Metadata, Option<&'a Range<usize>>),
         shape: [usize; 2],
         budget: &'a Budget,
     ) -> Result<Self> {
@@ -119,6 +145,7 @@ impl<'a> ChunksOf<'a> {
             found,
             shape,
             chunk: [rows, cols],
+            some,
             budget,
             _room: room,
         })
@@ -137,7 +164,20 @@ impl<'a> ChunksOf<'a> {
                 return Ok(());
             }
         }
-        self.has_no_chunks()
+        match self.some {
+            // The chunks of these rows may be left out.
+            Some(_) => Ok(()),
+            None => self.has_no_chunks(),
+        }
+    }
+    /// The numbers of the chunks along the rows that are read.
+    fn chunk_rows(&self) -> Range<usize> {
+        let height = self.chunk[0].max(1);
+        match self.some {
+            Some(some) if some.is_empty() => 0..0,
+            Some(some) => some.start / height..some.end.div_ceil(height),
+            None => 0..self.shape[0].div_ceil(height),
+        }
     }
     /// Refuses an array that has files of chunks, of which none has the name of a chunk.
     fn has_no_chunks(&self) -> Result<()> {
@@ -167,9 +207,9 @@ impl<'a> ChunksOf<'a> {
         one: impl Fn([u8; 8]) -> Result<T>,
     ) -> Result<usize> {
         let mut found = 0;
-        let counts = [0, 1].map(|side| self.shape[side].div_ceil(self.chunk[side].max(1)));
-        for row in 0..counts[0] {
-            for col in 0..counts[1] {
+        let across = self.shape[1].div_ceil(self.chunk[1].max(1));
+        for row in self.chunk_rows() {
+            for col in 0..across {
                 let key = match self.found.chunk.len() {
                     1 => self.found.key(&[row], separator),
                     _ => self.found.key(&[row, col], separator),

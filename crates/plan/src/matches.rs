@@ -24,8 +24,10 @@ const BYTES_OF_VALUE: u64 = 16;
 /// The part of the memory that inputs and work leave which matches may take; the rest is for batches that
 /// wait for their turn.
 const PART: u64 = 2;
-/// The least bytes of a run: smaller ones make more files, not less memory.
+/// The least bytes of matches that are held at one time, and of those of a batch, which is the least run
+/// of matches: smaller ones make more files. Three times as many batches as threads hold some.
 const LEAST: u64 = 1 << 20;
+const LEAST_OF_BATCH: u64 = 1 << 18;
 
 /// Where an answer goes, as far as its matches are concerned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -115,7 +117,7 @@ impl MatchPlan {
     /// at work.
     #[must_use]
     pub fn of_batch(&self, threads: usize) -> u64 {
-        (self.room / (2 * threads.max(1) as u64)).max(LEAST)
+        (self.room / (2 * threads.max(1) as u64)).max(LEAST_OF_BATCH)
     }
 }
 
@@ -292,7 +294,7 @@ mod tests {
         assert!(!plan.going(MatchGoal::Memory).written);
         assert!(!plan.writes(64 << 20) && plan.writes((64 << 20) + 1));
         assert_eq!(plan.of_batch(2), 16 << 20);
-        assert_eq!(plan.of_batch(1000), LEAST);
+        assert_eq!(plan.of_batch(1000), LEAST_OF_BATCH);
         let join = Join {
             root: 0,
             value: None,

@@ -7,6 +7,8 @@ use zipfold::internals::core::opt::Given;
 use zipfold::internals::store::{Habits, Manifest, ShareCount, Store};
 use zipfold::io::{OutputOptions, read_data};
 use zipfold::{Options, Problem, Query, Target};
+use zipfold_io::Column;
+use zipfold_io::write::ColumnsWriter;
 
 /// Numbers of a generator of one line.
 fn numbers(seed: u64, count: usize) -> Vec<f64> {
@@ -145,6 +147,89 @@ fn every_fold_of_bands_has_the_bits_of_one_run() {
             fs::remove_dir_all(folder).unwrap();
         }
     }
+}
+
+/// Writes the file of a table as row groups of 100 rows.
+fn write_parquet(path: &Path, rows: usize, seed: u64) {
+    let all = numbers(seed, rows * 3);
+    let part = |from: usize, at: usize| -> Vec<f64> {
+        let end = rows.min(from + 100);
+        (from..end).map(|row| all[row * 3 + at]).collect()
+    };
+    let path = path.to_string_lossy();
+    let head = ["a", "b", "c"].map(|name| (name, Column::F64(&[0.0])));
+    let mut file = ColumnsWriter::create(&path, &head, &[], FORCE).unwrap();
+    for from in (0..rows).step_by(100) {
+        let [a, b, c] = [0, 1, 2].map(|at| part(from, at));
+        let columns = [
+            ("a", Column::F64(&a)),
+            ("b", Column::F64(&b)),
+            ("c", Column::F64(&c)),
+        ];
+        file.push(&columns).unwrap();
+    }
+    file.finish().unwrap();
+}
+
+/// Writes the folder of a Zarr array (version 2, chunks of 100 rows by 2 columns).
+fn write_zarr(path: &Path, rows: usize, seed: u64) {
+    let all = numbers(seed, rows * 3);
+    fs::create_dir_all(path).unwrap();
+    let about = format!(
+        r#"{{"zarr_format": 2, "shape": [{rows}, 3], "chunks": [100, 2], "dtype": "<f8",
+            "compressor": null, "fill_value": 0.0, "order": "C", "filters": null}}"#
+    );
+    fs::write(path.join(".zarray"), about).unwrap();
+    for (down, over) in (0..rows.div_ceil(100)).flat_map(|down| [(down, 0), (down, 1)]) {
+        let places = (0..200).map(|at| (down * 100 + at / 2, over * 2 + at % 2));
+        let number = |(row, col)| match row < rows && col < 3 {
+            true => all[row * 3 + col],
+            false => 0.0,
+        };
+        let bytes = places.flat_map(|place| number(place).to_le_bytes());
+        fs::write(
+            path.join(format!("{down}.{over}")),
+            bytes.collect::<Vec<u8>>(),
+        )
+        .unwrap();
+    }
+}
+
+#[test]
+fn rows_of_parquet_and_zarr_are_read_by_groups_and_chunks() {
+    let folder = folder("formats");
+    fs::write(folder.join("x.npy"), npy(1500, 1, false)).unwrap();
+    write_parquet(&folder.join("x.parquet"), 1500, 1);
+    write_zarr(&folder.join("x.zarr"), 1500, 1);
+    write_parquet(&folder.join("y.parquet"), 700, 2);
+    let answers = ["x.npy", "x.parquet", "x.zarr"].map(|x| {
+        let columns = [r#""columns": ["2", "0"]"#, r#""columns": ["c", "a"]"#];
+        let columns = |name: &str| columns[usize::from(name.ends_with(".parquet"))];
+        let [x, y] = [x, "y.parquet"].map(|name| {
+            let path = folder.join(name);
+            format!(r#"{{"name": {path:?}, {}}}"#, columns(name))
+        });
+        let fold = r#"{"kind": "reduce", "op": "sum"}"#;
+        let pair = r#""pair": {"metric": "euclidean"}"#;
+        let text = format!(r#"{{"schema": 1, "x": {x}, "y": {y}, {pair}, "folds": [{fold}]}}"#);
+        let problem: Problem = serde_json::from_str(&text).unwrap();
+        let root = folder.join(format!("store-{}", text.len()));
+        let (store, manifest) = planned(&root, &problem, 3);
+        assert_eq!(manifest.bands.unwrap_or_default().len(), 3, "{text}");
+        (1..=3).for_each(|share| tried(&root, share).unwrap());
+        let options = options();
+        let data = read_data(&problem, &options.budget).unwrap();
+        let whole = Query::new(&problem, &data, &options).run().unwrap();
+        let loaded = store.load(&options.budget).unwrap();
+        let merged = store.merge(&loaded, (&Target::Memory, false), &options);
+        let merged = merged.unwrap().0;
+        let [one, many] = [&whole, &merged].map(|a| format!("{:?}", a.outcome.outputs));
+        assert!(one == many, "{text}");
+        fs::remove_dir_all(root).unwrap();
+        one
+    });
+    assert!(answers.iter().all(|answer| *answer == answers[0]));
+    fs::remove_dir_all(folder).unwrap();
 }
 
 /// Writes a byte of row `at` of x anew; the file looks as it did.

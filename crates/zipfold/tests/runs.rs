@@ -721,10 +721,10 @@ fn rod() -> Data {
 
 fn worked(
     root: &Path,
-    (share, lease): (Option<usize>, Duration),
+    (share, lease, threads): (Option<usize>, Duration, usize),
     tell: &(dyn Fn(zipfold::Progress) + Sync),
 ) {
-    let mut options = options(2 * SMALL, 1);
+    let mut options = options(2 * SMALL, threads);
     options.progress = Some(tell);
     options.checkpoint_every = Duration::ZERO;
     let store = Store::open(root);
@@ -781,16 +781,17 @@ fn a_share_of_a_worker_that_lives_is_taken_over() {
                         wait(&done);
                     }
                 };
-                worked(&root, (Some(1), Duration::from_secs(60)), &tell);
+                worked(&root, (Some(1), Duration::from_secs(60), 1), &tell);
                 begun.store(true, Ordering::SeqCst);
             });
             wait(&begun);
             std::thread::sleep(Duration::from_millis(30));
-            worked(&root, (Some(1), Duration::from_millis(10)), &|_| {});
+            // Its threads are not those of the first one, which wait.
+            worked(&root, (Some(1), Duration::from_millis(10), 2), &|_| {});
             done.store(true, Ordering::SeqCst);
         });
         assert!(met.load(Ordering::SeqCst), "{name}: no runs");
-        worked(&root, (None, Duration::from_secs(60)), &|_| {});
+        worked(&root, (None, Duration::from_secs(60), 1), &|_| {});
         assert_eq!(names(&running), Vec::<String>::new(), "{name}");
         let options = options(AMPLE, 2);
         let store = Store::open(&root);

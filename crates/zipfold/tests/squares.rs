@@ -152,6 +152,14 @@ fn grid(seed: u64, n: usize) -> Table {
     Table::f64(n, 3, places.into_iter().map(f64::round).collect()).unwrap()
 }
 
+/// The same rows, 32 times as long along the first axis.
+fn long(table: &Table) -> Table {
+    let stretch = |at: usize| if at % 3 == 0 { 32.0 } else { 1.0 };
+    let number = |at: usize| table.get(at / 3, at % 3) * stretch(at);
+    let items = (0..table.rows() * 3).map(number).collect();
+    Table::f64(table.rows(), 3, items).unwrap()
+}
+
 #[test]
 fn best_pairs_minima_and_counts_have_the_bits_of_one_run() {
     let folds = [
@@ -172,9 +180,10 @@ fn best_pairs_minima_and_counts_have_the_bits_of_one_run() {
     for (name, fold) in folds {
         for (at, domain) in ["cross", "ordered", "square"].iter().enumerate() {
             for table in ["random", "grid"] {
+                // A rod, most of whose rows are far from each other.
                 let made = |seed, n| match table {
-                    "grid" => grid(seed, n),
-                    _ => rows(seed, n),
+                    "grid" => long(&grid(seed, n)),
+                    _ => long(&rows(seed, n)),
                 };
                 let two = *domain == "cross";
                 let y = if two { r#""y": "y", "# } else { "" };

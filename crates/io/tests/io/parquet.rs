@@ -6,7 +6,8 @@ use std::sync::Arc;
 use zipfold_core::{Blame, Budget, Precision};
 use zipfold_io::guard::Source;
 use zipfold_io::read::read_source;
-use zipfold_io::{Column, Format, OutputOptions, ReadOptions, write_columns};
+use zipfold_io::write::ColumnsWriter;
+use zipfold_io::{Column, Format, OutputOptions, ReadOptions, read_rows, write_columns};
 
 fn pairs(scratch: &Scratch) -> String {
     let path = scratch.path("p.parquet");
@@ -330,4 +331,46 @@ fn wide_files_take_memory_for_some_columns_at_a_time() {
         (2000, 1000, 1.5)
     );
     assert!(budget.peak() < 24 << 20, "{}", budget.peak());
+}
+
+#[test]
+fn some_rows_are_those_of_their_row_groups() {
+    let scratch = Scratch::new();
+    let path = scratch.path("groups.parquet");
+    let group = |from: usize| -> [Vec<f64>; 2] {
+        [3, 5].map(|times| (from..from + 100).map(|at| (at * times) as f64).collect())
+    };
+    let head = [("a", Column::F64(&[0.0])), ("b", Column::F64(&[0.0]))];
+    let mut file = ColumnsWriter::create(&path, &head, &[], OutputOptions::default()).unwrap();
+    for from in [0, 100, 200] {
+        let [a, b] = group(from);
+        file.push(&[("a", Column::F64(&a)), ("b", Column::F64(&b))])
+            .unwrap();
+    }
+    file.finish().unwrap();
+    let some = |rows: std::ops::Range<usize>| {
+        let options = ReadOptions {
+            columns: Some(vec!["b".into(), "a".into()]),
+            ..ReadOptions::default()
+        };
+        read_rows(&path, &rows, &options, &Budget::new(1 << 24))
+    };
+    let holds = |rows: std::ops::Range<usize>| {
+        let table = some(rows.clone()).unwrap().unwrap();
+        assert_eq!([table.rows(), table.cols()], [300, 2]);
+        for row in rows {
+            assert_eq!(
+                [table.get(row, 0), table.get(row, 1)],
+                [row as f64 * 5.0, row as f64 * 3.0]
+            );
+        }
+    };
+    [0..300, 120..180, 99..101, 299..300, 7..7, 300..300].map(holds);
+    assert!(some(290..301).unwrap().is_none());
+    // Others are not looked at: the pages of the first group.
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes[4..200].fill(0xff);
+    std::fs::write(&path, bytes).unwrap();
+    assert!(some(0..10).is_err());
+    holds(100..300);
 }

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use zipfold_core::{Blame, Budget, Precision, Result, Table};
-use zipfold_io::{ReadOptions, read_table};
+use zipfold_io::{ReadOptions, read_rows, read_table};
 
 fn arrays() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/zarr")
@@ -60,6 +60,55 @@ fn every_codec_gives_the_numbers_that_were_written() {
             }
         }
     }
+}
+
+fn rows(path: &Path, rows: std::ops::Range<usize>) -> Result<Option<Table>> {
+    let name = path.to_string_lossy();
+    read_rows(&name, &rows, &ReadOptions::default(), &Budget::new(1 << 20))
+}
+
+#[test]
+fn some_rows_are_those_of_the_whole_array() {
+    for path in [names("two-"), names("three-")].concat() {
+        let (name, all) = (path.to_string_lossy(), read(&path).unwrap());
+        for range in [0..64, 0..1, 19..41, 63..64, 5..5, 64..64] {
+            let some = rows(&path, range.clone()).unwrap().unwrap();
+            assert_eq!([some.rows(), some.cols()], [all.rows(), all.cols()]);
+            for (row, col) in range.flat_map(|row| (0..all.cols()).map(move |col| (row, col))) {
+                let [got, wanted] = [&some, &all].map(|table| table.get(row, col).to_bits());
+                assert_eq!(got, wanted, "{name} {row} {col}");
+            }
+        }
+        assert!(rows(&path, 60..65).unwrap().is_none(), "{name}");
+    }
+}
+
+#[test]
+fn chunks_of_other_rows_are_not_read() {
+    let folder = std::env::temp_dir().join(format!("zipfold-zarr-rows-{}", std::process::id()));
+    let _ = fs::remove_dir_all(&folder);
+    let from = arrays().join("two-plain");
+    fs::create_dir_all(&folder).unwrap();
+    let mut chunks = vec![];
+    for file in zipfold_io::zarr::files(&from).unwrap() {
+        let to = folder.join(file.file_name().unwrap());
+        fs::copy(&file, &to).unwrap();
+        chunks.push(to);
+    }
+    // The chunks of the last rows.
+    let number = |path: &PathBuf| {
+        let name = path.file_name()?.to_string_lossy().into_owned();
+        name.split('.').next()?.parse::<usize>().ok()
+    };
+    let last = chunks.iter().filter_map(number).max().unwrap();
+    assert!(last > 0, "one chunk is all");
+    for chunk in chunks.iter().filter(|chunk| number(chunk) == Some(last)) {
+        fs::write(chunk, "damaged").unwrap();
+    }
+    assert!(read(&folder).is_err() && rows(&folder, 60..64).is_err());
+    let some = rows(&folder, 0..5).unwrap().unwrap();
+    assert_eq!(some.get(4, 3), wanted(4, 3));
+    fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]

@@ -28,10 +28,9 @@ const FEWEST: usize = 4;
 /// Values of a sample from which the best of all rows are extrapolated.
 const TAIL: usize = 16;
 
-/// Rows of x whose pairs with a sample of y are looked at, the least values of these pairs from which
-/// rarer ones are extrapolated (their power is known to 3 %), and the values that tell a number.
-const ROWS_OF_PAIRS: usize = 512;
-const TAIL_OF_PAIRS: usize = 1024;
+/// The least values of all pairs of two samples from which rarer ones are extrapolated: their power is
+/// known to 2 %. And the values that tell a number by themselves.
+const TAIL_OF_PAIRS: usize = 4096;
 const ENOUGH: usize = 64;
 
 /// Boxes of one side: hoisted value c of box b lies between `lo[c·stride + b]` and `hi[c·stride +
@@ -320,7 +319,7 @@ fn foretold(mut values: Vec<f64>, k: usize, all: usize) -> f64 {
 /// Returns how many pairs of `job` lie within the limit of its search; `None` where it does not search
 /// within a limit.
 ///
-/// Many rows of x are held against a sample of y. Where fewer of these pairs lie within the limit than
+/// A sample of x is held against one of y. Where fewer of these pairs lie within the limit than
 /// tell a number, the power by which the least values of all pairs fall with their rank reaches on to the
 /// limit: the correlation dimension (Grassberger & Procaccia 1983).
 pub(crate) fn pairs_within(job: &Job) -> Option<f64> {
@@ -333,7 +332,7 @@ pub(crate) fn pairs_within(job: &Job) -> Option<f64> {
         points(job, job.other(), Side::Y),
     );
     let mut values = vec![];
-    for at in (0..x.count).step_by(x.count.div_ceil(ROWS_OF_PAIRS).max(1)) {
+    for at in 0..x.count {
         let others = (0..y.count).filter(|other| job.y.is_some() || *other != at);
         values.extend(others.map(|other| norm_of(&search, (&x, at), (&y, other))));
     }

@@ -1,13 +1,14 @@
-//! Bands of rows whose workers read their own rows of x: an NPY file has them at a place that is known.
+//! Bands of rows whose workers read their own rows of x: bytes of an NPY file, row groups of Parquet,
+//! chunks of Zarr.
 //!
 //! ```text
 //! plan      for each band: its rows, and a hash of them
-//! worker    rows of y, once; for each share the rows of its band, among zeros in the place of others
+//! worker    rows of y, once; for each share the rows of its band, among others of no meaning
 //! ```
 //!
 //! A share looks at no other row of x, so its part is that of a worker with all rows. What a worker
 //! decides by looking at all rows, such as how to prune, keeps a question out of here; the plan tries it
-//! over zeros alone.
+//! without a row of x.
 
 use super::manifest::{Manifest, OwnRows};
 use crate::identity::Key;
@@ -15,12 +16,10 @@ use crate::options::Options;
 use crate::query::Query;
 use crate::warnings::Warnings;
 use std::ops::Range;
-use std::path::Path;
 use zipfold_core::describe::needs_whole_tables;
 use zipfold_core::problem::{Input, Problem};
 use zipfold_core::{Blame, Budget, Data, Elements, Error, Hash, Job, Result, Table};
-use zipfold_io::npy::read_npy_rows;
-use zipfold_io::{ReadOptions, Source, read_table};
+use zipfold_io::{ReadOptions, read_rows, read_table};
 use zipfold_plan::shares::{self, Cut};
 use zipfold_plan::{Overrides, Plan};
 
@@ -42,19 +41,21 @@ pub(super) fn own_rows(
     if !bands || plan.prune.is_on() || !is_plain(problem, data)? {
         return Ok(None);
     }
-    let zeros = match rows_of_x(&problem.x, &(0..0), &options.budget) {
+    let none = match read_rows(
+        &problem.x.name,
+        &(0..0),
+        &chosen(&problem.x),
+        &options.budget,
+    ) {
         // Not worth more memory than the question itself.
         Err(e) if e.blame() == Blame::Resource => return Ok(None),
-        zeros => zeros?,
+        none => none?,
     };
-    let Some(zeros) = zeros else {
+    let Some(x) = none else {
         return Ok(None);
     };
-    let zeros = Data {
-        x: zeros,
-        ..data.clone()
-    };
-    let key = key_over(problem, &zeros, shares, options)?;
+    let none = Data { x, ..data.clone() };
+    let key = key_over(problem, &none, shares, options)?;
     if key != Key::of_plan(job, plan, shares) {
         return Ok(None);
     }
@@ -75,7 +76,14 @@ pub(super) fn own_rows(
 fn is_plain(problem: &Problem, data: &Data) -> Result<bool> {
     let named = problem.named_columns();
     let nothing_named = named.columns.iter().all(Vec::is_empty) && named.texts.is_empty();
-    let plain = |input: &Input| *input == Input::named(&input.name);
+    let plain = |input: &Input| {
+        let columns = input.columns.clone();
+        *input
+            == Input {
+                columns,
+                ..Input::named(&input.name)
+            }
+    };
     let both = plain(&problem.x) && problem.y.as_ref().is_some_and(plain);
     let alone = problem.pairs.is_none() && data.weights.iter().all(Option::is_none);
     let keys = problem.key_columns().is_empty();
@@ -103,14 +111,12 @@ pub(super) fn unpruned(overrides: &Overrides) -> Result<Overrides> {
     Ok(all)
 }
 
-/// The rows `rows` of x, zeros in the place of others; none where its file does not have them at a place
-/// of their own.
-fn rows_of_x(x: &Input, rows: &Range<usize>, budget: &Budget) -> Result<Option<Table>> {
-    if !x.name.to_lowercase().ends_with(".npy") {
-        return Ok(None);
+/// The chosen columns of an input.
+fn chosen(input: &Input) -> ReadOptions {
+    ReadOptions {
+        columns: input.columns.clone(),
+        ..ReadOptions::default()
     }
-    let source = Source::open(Path::new(&x.name), budget)?;
-    read_npy_rows(&source, rows, budget)
 }
 
 /// The hash of some rows of a table.
@@ -140,7 +146,7 @@ impl BandInputs {
             return Ok(None);
         };
         manifest.check_inputs(budget)?;
-        let y = read_table(&y.name, &ReadOptions::default(), budget)?;
+        let y = read_table(&y.name, &chosen(y), budget)?;
         let data = Data {
             pairs: None,
             x: y.clone(),
@@ -189,10 +195,11 @@ impl BandInputs {
     }
     fn with_rows(&self, manifest: &Manifest, rows: &Range<usize>, budget: &Budget) -> Result<Data> {
         let other = || Error::request("not the file that the store was planned with");
-        let x = rows_of_x(&manifest.problem.x, rows, budget)?;
+        let x = &manifest.problem.x;
+        let own = read_rows(&x.name, rows, &chosen(x), budget)?;
         Ok(Data {
             pairs: None,
-            x: x.ok_or_else(|| other().at_place(manifest.problem.x.name.clone()))?,
+            x: own.ok_or_else(|| other().at_place(x.name.clone()))?,
             y: Some(self.y.clone()),
             weights: vec![None; manifest.problem.folds.len()],
         })
