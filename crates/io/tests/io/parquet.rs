@@ -365,7 +365,9 @@ fn some_rows_are_those_of_their_row_groups() {
             );
         }
     };
-    [0..300, 120..180, 99..101, 299..300, 7..7, 300..300].map(holds);
+    for rows in [0..300, 120..180, 99..101, 299..300, 7..7, 300..300] {
+        holds(rows);
+    }
     assert!(some(290..301).unwrap().is_none());
     // Others are not looked at: the pages of the first group.
     let mut bytes = std::fs::read(&path).unwrap();
