@@ -280,7 +280,7 @@ fn keyed(n: usize, keys: usize) -> Data {
 }
 
 #[test]
-fn matches_within_keys_and_by_groups_write_runs() {
+fn matches_within_keys_write_runs() {
     let near = join(r#""where": "value < 0.9""#);
     let valued = join(r#""where": "value < 0.9", "value": "x[0] - y[1]""#);
     let (few, many) = (keyed(2400, 3), keyed(9000, 30));
@@ -292,7 +292,6 @@ fn matches_within_keys_and_by_groups_write_runs() {
             &few,
             format!(r#""within": "same:key", "domain": "ordered", {near}"#),
         ),
-        ("by", &few, format!(r#""by": "key", {near}"#)),
         ("other", &few, format!(r#""within": "other:key", {valued}"#)),
     ] {
         for (way, prune) in [("swept", "off"), ("pruned", "on")] {
