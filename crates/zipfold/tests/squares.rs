@@ -154,7 +154,7 @@ fn grid(seed: u64, n: usize) -> Table {
 
 /// The same rows, 32 times as long along the first axis.
 fn long(table: &Table) -> Table {
-    let stretch = |at: usize| if at % 3 == 0 { 32.0 } else { 1.0 };
+    let stretch = |at: usize| if at.is_multiple_of(3) { 32.0 } else { 1.0 };
     let number = |at: usize| table.get(at / 3, at % 3) * stretch(at);
     let items = (0..table.rows() * 3).map(number).collect();
     Table::f64(table.rows(), 3, items).unwrap()
