@@ -7,7 +7,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use zipfold_core::{Error, Opt, Result};
+use zipfold_core::{Blame, Error, Opt, Result};
 
 /// How an output treats what is there already, and how long it waits for the disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -189,15 +189,21 @@ pub(crate) fn keep_rights(file: &File, target: &Path) {
     let _ = file.set_permissions(fs::Permissions::from_mode(facts.mode() & 0o777));
 }
 
+/// What is said of a file that is not to be replaced.
+const EXISTS: &str = "exists already";
+
+/// Whether an error is that of [`exists`].
+pub(crate) fn is_there_already(error: &Error) -> bool {
+    error.blame() == Blame::Request && error.what().to_string() == EXISTS
+}
+
 /// The refusal to replace `path`.
 pub(crate) fn exists(path: &str) -> Error {
-    Error::request("exists already")
-        .at_place(path)
-        .remedy(format!(
-            "{} to replace it, or another name with {}",
-            Opt::Force,
-            Opt::Output
-        ))
+    Error::request(EXISTS).at_place(path).remedy(format!(
+        "{} to replace it, or another name with {}",
+        Opt::Force,
+        Opt::Output
+    ))
 }
 
 /// The file behind a symbolic link, so that replacing it keeps the link.

@@ -138,17 +138,19 @@ fn read_some(
         };
         let ids = ids.into_iter().filter(|_| some.is_none());
         let words = ids.map(word).collect::<Result<Vec<_>>>()?;
-        let named = spread_names(
-            chosen
-                .iter()
-                .map(|c| (names[c.at].clone(), c.list.map(|_| c.width))),
-        );
+        let named = chosen_names(&chosen, &names);
         let table =
             Table::new(rows, named.len(), elements)?.with_labels(WordColumn::finish(words)?)?;
         table
             .with_names(named)
             .map_err(|e| e.at_place(source.name()))
     })
+}
+
+/// The names of the numbers that chosen columns give.
+fn chosen_names(chosen: &[Chosen], names: &[String]) -> Vec<String> {
+    let one = |c: &Chosen| (names[c.at].clone(), c.list.map(|_| c.width));
+    spread_names(chosen.iter().map(one))
 }
 
 /// Column `at`, called `name`, as one of words.
@@ -320,19 +322,17 @@ fn footer(source: &Source) -> Result<u64> {
     )
 }
 
-fn read_groups<T: Copy + Default>(
-    (source, reader): (&Source, &SerializedFileReader<Chunks>),
-    chosen: &[Chosen],
-    some: Option<&Range<usize>>,
-    budget: &Budget,
-    narrow: fn(f64) -> T,
-) -> Result<(usize, Reserved<T>)> {
+/// The rows of each row group, and of all.
+fn row_counts(
+    source: &Source,
+    reader: &SerializedFileReader<Chunks>,
+) -> Result<(Vec<usize>, usize)> {
     let broken = |what: &str| damaged(source, "Parquet", what);
-    let groups = reader.metadata().row_groups();
     let rows_of = |group: &RowGroupMetaData| {
         usize::try_from(group.num_rows()).map_err(|_| broken("a number of rows"))
     };
-    let counts = groups.iter().map(rows_of).collect::<Result<Vec<_>>>()?;
+    let groups = reader.metadata().row_groups().iter();
+    let counts = groups.map(rows_of).collect::<Result<Vec<_>>>()?;
     let rows = counts
         .iter()
         .try_fold(0usize, |sum, n| sum.checked_add(*n))
@@ -341,10 +341,22 @@ fn read_groups<T: Copy + Default>(
     if usize::try_from(claimed) != Ok(rows) {
         return Err(broken(&format!("{claimed} rows claimed, {rows} are there")));
     }
+    Ok((counts, rows))
+}
+
+fn read_groups<T: Copy + Default>(
+    (source, reader): (&Source, &SerializedFileReader<Chunks>),
+    chosen: &[Chosen],
+    some: Option<&Range<usize>>,
+    budget: &Budget,
+    narrow: fn(f64) -> T,
+) -> Result<(usize, Reserved<T>)> {
+    let groups = reader.metadata().row_groups();
+    let (counts, rows) = row_counts(source, reader)?;
     let width: usize = chosen.iter().map(|c| c.width).sum();
     let total = rows
         .checked_mul(width)
-        .ok_or_else(|| broken("a number of rows"))?;
+        .ok_or_else(|| damaged(source, "Parquet", "a number of rows"))?;
     let mut items = budget.vec(
         total,
         T::default(),

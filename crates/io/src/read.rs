@@ -61,7 +61,7 @@ pub fn read_table(path: &str, options: &ReadOptions, budget: &Budget) -> Result<
 
 /// Reads little more than the rows `rows` of the file `path`: a table of all its rows, whose others are
 /// of no meaning, without words. Bytes of an NPY file, row groups of Parquet, chunks of Zarr; `None`
-/// of other files, whose rows are at no place that is known, and where there are not so many rows.
+/// of other files, whose rows are at no place that is known, and where the file has fewer rows.
 ///
 /// # Errors
 /// As [`read_table`].

@@ -4,7 +4,7 @@
 //! The calls are the ones that a file system of a cluster answers in the same way for all machines: a
 //! name that is linked to exists once, a rename succeeds once, and times are those of the server.
 
-use crate::atomic::{Output, OutputOptions, sync_folder};
+use crate::atomic::{Output, OutputOptions, is_there_already, sync_folder};
 use crate::guard::Source;
 use crate::output_error::{folder_error, write_error};
 use crate::presence::Presence;
@@ -31,6 +31,8 @@ pub fn make_folder(path: &Path) -> Result<()> {
 pub fn put_new(path: &Path, bytes: &[u8], durable: bool) -> Result<bool> {
     let force = false;
     match put(path, bytes, OutputOptions { force, durable }) {
+        // Another process may have removed it since.
+        Err(e) if is_there_already(&e) => Ok(false),
         Err(_) if Presence::itself(path) != Presence::Nothing => Ok(false),
         done => done.map(|()| true),
     }
@@ -141,6 +143,28 @@ pub fn host() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A file that comes and goes is there or not, and never an error.
+    #[test]
+    fn a_file_that_others_remove_is_no_error() {
+        let name = format!("zipfold-store-comes-{}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        make_folder(&folder).unwrap();
+        let path = folder.join("a");
+        let work = || {
+            (0..400).for_each(|_| {
+                if put_new(&path, b"a", false).unwrap() {
+                    remove(&path).unwrap();
+                }
+            })
+        };
+        std::thread::scope(|scope| {
+            (0..4).for_each(|_| {
+                scope.spawn(work);
+            });
+        });
+        fs::remove_dir_all(folder).unwrap();
+    }
 
     #[test]
     fn a_file_is_made_once_and_taken_once() {

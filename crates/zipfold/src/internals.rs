@@ -150,7 +150,7 @@ pub mod row_names {
 
 /// The run loop.
 pub mod run {
-    pub use crate::prepared::run;
+    pub use crate::planned_question::run;
     pub use crate::run::*;
 }
 

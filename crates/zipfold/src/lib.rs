@@ -47,8 +47,8 @@ mod pattern;
 #[cfg(feature = "plot")]
 mod picture;
 mod places;
+mod planned_question;
 mod pool;
-mod prepared;
 mod problem_file;
 mod query;
 mod ranges;

@@ -5,7 +5,7 @@ use crate::options::{Options, Target};
 use crate::outcome::Outcome;
 #[cfg(feature = "plot")]
 use crate::picture::write_picture;
-use crate::prepared::{Prepared, run};
+use crate::planned_question::{PlannedQuestion, run};
 use crate::ranges::{self, Found, with_ranges};
 use crate::row_names::RowNames;
 #[cfg(feature = "plot")]
@@ -74,8 +74,8 @@ impl Ready<'_> {
     ///
     /// # Errors
     /// Those of opening devices.
-    pub(crate) fn prepared(&self, options: &Options<'_>) -> Result<Prepared<'_>> {
-        Prepared::new(&self.problem, &self.job, self.plan.clone(), options)
+    pub(crate) fn prepared(&self, options: &Options<'_>) -> Result<PlannedQuestion<'_>> {
+        PlannedQuestion::new(&self.problem, &self.job, self.plan.clone(), options)
     }
 }
 

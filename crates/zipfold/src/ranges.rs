@@ -3,7 +3,7 @@
 use crate::device::{DeviceSelector, place};
 use crate::options::{Options, Progress, Target};
 use crate::outcome::{Outcome, Output};
-use crate::prepared::run;
+use crate::planned_question::run;
 use std::borrow::Cow;
 use std::time::Instant;
 use zipfold_core::data::Data;

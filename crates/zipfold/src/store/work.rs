@@ -11,7 +11,7 @@ use super::squares::{SquareShare, SquaresOfStore};
 use crate::identity::Key;
 use crate::options::{Options, Target};
 use crate::partial::{self, Partial};
-use crate::prepared::Prepared;
+use crate::planned_question::PlannedQuestion;
 use crate::query::{Query, Ready};
 use crate::runs::folder_of;
 use crate::sharding;
@@ -176,7 +176,7 @@ pub(crate) struct Worker<'a> {
     pub habits: &'a Habits,
     pub who: Who,
     /// The question about all rows, where each share reads all of them.
-    pub prepared: Option<Prepared<'a>>,
+    pub prepared: Option<PlannedQuestion<'a>>,
     /// How errors that are noted name options.
     pub wording: Wording,
 }

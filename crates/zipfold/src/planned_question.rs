@@ -23,11 +23,11 @@ pub fn run(
     target: &Target,
     options: &Options<'_>,
 ) -> Result<Outcome> {
-    Prepared::new(problem, job, plan, options)?.run(target, options)
+    PlannedQuestion::new(problem, job, plan, options)?.run(target, options)
 }
 
 /// A question with its plan, and its executor once it is loaded.
-pub(crate) struct Prepared<'j> {
+pub(crate) struct PlannedQuestion<'j> {
     problem: &'j Problem,
     job: &'j Job,
     /// The plan of the host.
@@ -40,7 +40,7 @@ pub(crate) struct Prepared<'j> {
     executor: Mutex<Option<(Tiling, Arc<dyn Executor + 'j>)>>,
 }
 
-impl<'j> Prepared<'j> {
+impl<'j> PlannedQuestion<'j> {
     /// Opens the devices that `options` ask for. No executor is loaded.
     ///
     /// # Errors
@@ -52,7 +52,7 @@ impl<'j> Prepared<'j> {
         options: &Options<'_>,
     ) -> Result<Self> {
         let (plan, devices) = crate::device::place(job, of_host.clone(), options)?;
-        Ok(Prepared {
+        Ok(PlannedQuestion {
             problem,
             job,
             of_host,
