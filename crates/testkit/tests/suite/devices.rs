@@ -236,7 +236,7 @@ fn lost_devices_leave_their_tiles_to_the_others() {
                 // shows nothing, and is made again.
                 let exact = (0..TURNS).any(|_| {
                     let got = ran(&asked, *all, &set);
-                    let said: Vec<String> = got.warnings.iter().map(ToString::to_string).collect();
+                    let said = warnings_but_of_time(&got);
                     let what = format!("{folds} {set:?}: {} {said:?}", got.plan.backend);
                     let others = said
                         .iter()
@@ -277,7 +277,7 @@ fn lost_devices_leave_their_tiles_to_the_others() {
             // As above: a neighbour may take the tiles of the faulty device before it launches twice.
             let lost = (0..TURNS).any(|_| {
                 let got = ran(&asked, *all, &set);
-                let said: Vec<String> = got.warnings.iter().map(ToString::to_string).collect();
+                let said = warnings_but_of_time(&got);
                 let what = format!("{folds} in {rows}: {said:?}");
                 if !(rows == "block" && folds == FOLDS[9]) {
                     equal(&asked.1, &got, &one, &what);
