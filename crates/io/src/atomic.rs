@@ -194,7 +194,7 @@ const EXISTS: &str = "exists already";
 
 /// Whether an error is that of [`exists`].
 pub(crate) fn is_there_already(error: &Error) -> bool {
-    error.blame() == Blame::Request && error.what().to_string() == EXISTS
+    error.blame() == Blame::Request && *error.what() == EXISTS
 }
 
 /// The refusal to replace `path`.
