@@ -5,7 +5,8 @@ use crate::identity::Key;
 use crate::options::{Options, Target};
 use crate::outcome::Outcome;
 use crate::run::run_typed;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use zipfold_core::fold::Fold;
 use zipfold_core::{Job, Precision, Problem, Result};
 use zipfold_cpu::pairs::Blocks;
 use zipfold_gpu::Device;
@@ -72,7 +73,7 @@ impl<'j> PlannedQuestion<'j> {
     pub(crate) fn run(&self, target: &Target, options: &Options<'_>) -> Result<Outcome> {
         let mut plan = self.plan.clone();
         plan.matches = plan.matches.map(|matches| matches.going(target.goal()));
-        match plan.precision {
+        let done = match plan.precision {
             Precision::F32 => {
                 let load = |plan: &Plan| self.loaded::<f32>(plan, options);
                 run_typed::<f32>(self.problem, self.job, plan, target, options, load)
@@ -81,7 +82,24 @@ impl<'j> PlannedQuestion<'j> {
                 let load = |plan: &Plan| self.loaded::<f64>(plan, options);
                 run_typed::<f64>(self.problem, self.job, plan, target, options, load)
             }
+        };
+        // A device may be lost; and a share is the same whatever was run before it.
+        if done.is_err() || self.learns() {
+            *self.kept() = None;
         }
+        done
+    }
+    /// Whether an executor keeps what it has found, by which it leaves out pairs of later runs: the best
+    /// of all pairs, extremes, and on devices the best of a row.
+    fn learns(&self) -> bool {
+        let on_device = self.plan.device.is_some();
+        self.job.folds.iter().any(|fold| {
+            let fold = fold.grouped().map_or(fold, |grouped| &grouped.inner);
+            matches!(fold, Fold::Top(_) | Fold::Extremes(_)) || (on_device && fold.best().is_some())
+        })
+    }
+    fn kept(&self) -> MutexGuard<'_, Option<(Tiling, Arc<dyn Executor + 'j>)>> {
+        self.executor.lock().unwrap_or_else(PoisonError::into_inner)
     }
     /// The executor of an earlier run, or a new one where there is none for these tiles: a run that
     /// goes on has those of its checkpoint.
@@ -90,7 +108,7 @@ impl<'j> PlannedQuestion<'j> {
         plan: &Plan,
         options: &Options<'_>,
     ) -> Result<Arc<dyn Executor + 'j>> {
-        let mut kept = self.executor.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.kept();
         if let Some((tiling, executor)) = &*kept
             && *tiling == plan.tiling
         {

@@ -273,6 +273,34 @@ fn a_share_reads_no_other_rows_and_refuses_others_than_planned() {
     fs::remove_dir_all(folder).unwrap();
 }
 
+/// A file that grows while a worker is at it is another one, although the rows of the band are there.
+#[test]
+fn a_file_that_has_grown_is_refused() {
+    let folder = folder("grown");
+    fs::write(folder.join("x.npy"), npy(1500, 1, false)).unwrap();
+    fs::write(folder.join("y.npy"), npy(700, 2, false)).unwrap();
+    let problem = problem(&folder, r#""folds": [{"kind": "reduce", "op": "sum"}]"#);
+    let root = folder.join("store");
+    let (store, _) = planned(&root, &problem, 3);
+    let options = options();
+    let loaded = store.load_to_work(&options.budget).unwrap();
+    let longer = npy(3000, 1, false);
+    assert!(longer[place(0, false)..].starts_with(&npy(1500, 1, false)[place(0, false)..]));
+    fs::write(folder.join("x.npy"), longer).unwrap();
+    let habits = (&Habits::default(), wording as fn(Opt, Given<'_>) -> String);
+    let error = store.work(&loaded, Some(2), habits, &options).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("not the file that the store was planned with"),
+        "{error}"
+    );
+    fs::write(folder.join("x.npy"), npy(1500, 1, false)).unwrap();
+    let worked = store.work(&loaded, Some(2), habits, &options).unwrap();
+    assert_eq!(worked.done, [2]);
+    fs::remove_dir_all(folder).unwrap();
+}
+
 #[test]
 fn questions_that_look_at_all_rows_read_all() {
     let folder = folder("all");

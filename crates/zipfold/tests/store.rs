@@ -263,3 +263,70 @@ fn rows_that_are_sent_are_the_same_rows() {
     assert!(made.0.load(&options.budget).is_err());
     std::fs::remove_dir_all(root).unwrap();
 }
+
+/// The parts of a store that one worker did, or one worker for each share.
+fn parts_of(root: &Path, question: &(Problem, Data), prune: &str, alone: bool) -> Vec<Vec<u8>> {
+    let mut options = options();
+    options.overrides.set("tile.cols", "128").unwrap();
+    options.overrides.set("prune", prune).unwrap();
+    let planning = ShareCount { shares: Some(4) };
+    let (problem, data) = question;
+    let (store, _) = Store::plan_sent(root, (problem, data), planning, &options).unwrap();
+    let loaded = store.load_to_work(&options.budget).unwrap();
+    let habits = Habits::default();
+    let shares = match alone {
+        true => (1..=4).rev().map(Some).collect(),
+        false => vec![None],
+    };
+    for share in shares {
+        let words = |opt: zipfold::internals::core::Opt,
+                     _: zipfold::internals::core::opt::Given<'_>| {
+            opt.key().to_string()
+        };
+        let worked = store.work(&loaded, share, (&habits, words), &options);
+        assert_eq!(worked.unwrap().failed, vec![]);
+    }
+    let part = |at: usize| std::fs::read(root.join(format!("parts/{at:06}"))).unwrap();
+    (1..=4).map(part).collect()
+}
+
+#[test]
+fn a_share_is_the_same_whatever_its_worker_did_before() {
+    for (name, fold, domain) in [
+        ("nearest", r#"{"kind": "nearest", "k": 3}"#, "square"),
+        ("top", r#"{"kind": "top", "k": 300}"#, "triangle"),
+        (
+            "least",
+            r#"{"kind": "reduce", "op": "min", "axis": "all"}"#,
+            "triangle",
+        ),
+        ("sums", r#"{"kind": "reduce", "op": "sum"}"#, "triangle"),
+        (
+            "matches",
+            r#"{"kind": "join", "where": "value < 40"}"#,
+            "triangle",
+        ),
+        (
+            "both",
+            r#"{"kind": "top", "k": 9}, {"kind": "top", "k": 2, "largest": true}"#,
+            "square",
+        ),
+    ] {
+        let (about, data) = question();
+        let mut text = serde_json::to_value(about).unwrap();
+        text["domain"] = domain.into();
+        text["folds"] = serde_json::from_str(&format!("[{fold}]")).unwrap();
+        let problem: Problem = serde_json::from_value(text).unwrap();
+        let weights = vec![None; problem.folds.len()];
+        let asked = (problem, Data { weights, ..data });
+        for prune in ["on", "off"].into_iter().skip(usize::from(name == "sums")) {
+            let root = folder(&format!("{name}-{prune}"));
+            let [one, each] = ["one", "each"].map(|how| {
+                let root = root.join(how);
+                parts_of(&root, &asked, prune, how == "each")
+            });
+            assert!(one == each, "{name}, prune {prune}");
+            std::fs::remove_dir_all(root).unwrap();
+        }
+    }
+}

@@ -197,6 +197,10 @@ impl BandInputs {
         let other = || Error::request("not the file that the store was planned with");
         let x = &manifest.problem.x;
         let own = read_rows(&x.name, rows, &chosen(x), budget)?;
+        // A file may have grown. Bands have all rows.
+        let bands = manifest.bands.iter().flatten();
+        let all = bands.map(|band| band.rows[1]).max();
+        let own = own.filter(|own| Some(own.rows()) == all);
         Ok(Data {
             pairs: None,
             x: own.ok_or_else(|| other().at_place(x.name.clone()))?,
