@@ -161,11 +161,11 @@ fn odd(
     found
 }
 
-/// Asks 500 problems, half of all; `ZIPFOLD_PROBLEMS=10000 ZIPFOLD_TEST_DEVICE=cuda` is for a GPU.
+/// Asks 350 problems, half of all; `ZIPFOLD_PROBLEMS=10000 ZIPFOLD_TEST_DEVICE=cuda` is for a GPU.
 fn random(part: u64) {
     let (device, _turn) = device();
     let mut told = Told::default();
-    for question in questions(part, 1000) {
+    for question in questions(part, 700) {
         for at in 0..DATA {
             let asked = std::panic::AssertUnwindSafe(|| told.ask(&question, at, device));
             if std::panic::catch_unwind(asked).is_err() {
