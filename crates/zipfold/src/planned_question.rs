@@ -83,7 +83,7 @@ impl<'j> PlannedQuestion<'j> {
                 run_typed::<f64>(self.problem, self.job, plan, target, options, load)
             }
         };
-        // A device may be lost; and a share is the same whatever was run before it.
+        // A device may be lost; and a share is the same regardless of what was run before it.
         if done.is_err() || self.learns() {
             *self.kept() = None;
         }
