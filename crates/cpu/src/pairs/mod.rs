@@ -3,7 +3,6 @@
 pub mod code;
 pub mod dense;
 pub mod engine;
-mod farthest;
 mod filter;
 mod gather;
 pub mod lanes;
@@ -18,7 +17,6 @@ pub mod rows;
 pub mod store;
 mod sums;
 pub mod vm;
-mod worst_row;
 
 pub use dense::{Shared, SharedMatrix};
 pub use load::{Blocks, load};
