@@ -84,29 +84,16 @@ impl Chosen {
 
 /// Reads the chosen columns (all when `None`) of the Parquet file `source`. A column of lists of
 /// one length gives as many components; columns of text (or the ones that the options call `ids`)
-/// are kept as words. Columns that are all single precision give f32, else f64.
+/// are kept as words. Columns that are all single precision give f32, else f64. With `some` rows the
+/// row groups of these alone are read, without words; the other rows are zeros.
 ///
 /// # Errors
 /// `Input` when the file is damaged, a column is not numeric, lists differ in length or an integer
 /// is beyond 2^53; `Request` for columns that are not there; `Resource` beyond the budget.
-pub fn read_parquet(source: &Source, options: &ReadOptions, budget: &Budget) -> Result<Table> {
-    read_some(source, (options, None), budget)
-}
-
-/// As [`read_parquet`], of the row groups with the rows `rows` alone: a table of all rows without words,
-/// whose others are zeros.
-pub(crate) fn read_parquet_rows(
+pub fn read_parquet(
     source: &Source,
-    rows: &Range<usize>,
     options: &ReadOptions,
-    budget: &Budget,
-) -> Result<Table> {
-    read_some(source, (options, Some(rows)), budget)
-}
-
-fn read_some(
-    source: &Source,
-    (options, some): (&ReadOptions, Option<&Range<usize>>),
+    some: Option<&Range<usize>>,
     budget: &Budget,
 ) -> Result<Table> {
     contained(source, "Parquet", || {

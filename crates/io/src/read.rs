@@ -44,7 +44,7 @@ pub fn read_table(path: &str, options: &ReadOptions, budget: &Budget) -> Result<
     let (file, member) = split_member(path);
     let member = member.or(options.member.as_deref());
     if crate::zarr::is_zarr(Path::new(file)) {
-        let table = crate::zarr::read_zarr(Path::new(file), budget)?;
+        let table = crate::zarr::read_zarr(Path::new(file), None, budget)?;
         return select(table, options.columns.as_deref(), file, budget);
     }
     let known = options.format.or_else(|| format_of(file));
@@ -76,18 +76,21 @@ pub fn read_rows(
     }
     let (file, columns) = (Path::new(path), options.columns.as_deref());
     let all = if crate::zarr::is_zarr(file) {
-        crate::zarr::read_zarr_rows(file, rows, budget)?
+        let all = crate::zarr::read_zarr(file, Some(rows), budget)?;
+        Some(select(all, columns, path, budget)?)
     } else {
+        let open = || Source::open(file, budget);
         match options.format.or_else(|| format_of(path)) {
-            Some(Format::Npy) => read_npy_rows(&Source::open(file, budget)?, rows, budget)?,
-            Some(Format::Parquet) => {
-                return parquet_rows(&Source::open(file, budget)?, rows, options, budget);
+            Some(Format::Npy) => {
+                let all = read_npy_rows(&open()?, rows, budget)?;
+                let picked = all.map(|all| select(all, columns, path, budget));
+                picked.transpose()?
             }
+            Some(Format::Parquet) => Some(parquet(&open()?, options, Some(rows), budget)?),
             _ => None,
         }
     };
-    let picked = all.map(|all| select(all, columns, path, budget));
-    picked.transpose()
+    Ok(all.filter(|all| rows.end <= all.rows()))
 }
 
 /// Reads the table in `source`, which has the given format.
@@ -130,7 +133,7 @@ pub fn read_source(
                 .remedy("the folder that has .zarray or zarr.json"));
         }
         Format::Fits => return crate::fits::read_fits(source, member, columns, budget),
-        Format::Parquet => return parquet(source, options, budget),
+        Format::Parquet => return parquet(source, options, None, budget),
         Format::Arrow => return arrow(source, options, budget),
     };
     if columns.is_some_and(<[String]>::is_empty) {
@@ -142,34 +145,25 @@ pub fn read_source(
 }
 
 #[cfg(feature = "parquet")]
-fn parquet(source: &Source, options: &ReadOptions, budget: &Budget) -> Result<Table> {
-    crate::parquet_table::read_parquet(source, options, budget)
+fn parquet(
+    source: &Source,
+    options: &ReadOptions,
+    some: Option<&Range<usize>>,
+    budget: &Budget,
+) -> Result<Table> {
+    crate::parquet_table::read_parquet(source, options, some, budget)
 }
 #[cfg(feature = "parquet")]
 fn arrow(source: &Source, options: &ReadOptions, budget: &Budget) -> Result<Table> {
     crate::arrow_table::read_arrow(source, options, budget)
 }
-#[cfg(feature = "parquet")]
-fn parquet_rows(
-    source: &Source,
-    rows: &Range<usize>,
-    options: &ReadOptions,
-    budget: &Budget,
-) -> Result<Option<Table>> {
-    let table = crate::parquet_table::read_parquet_rows(source, rows, options, budget)?;
-    Ok((rows.end <= table.rows()).then_some(table))
-}
 #[cfg(not(feature = "parquet"))]
-fn parquet_rows(
+fn parquet(
     source: &Source,
-    _rows: &Range<usize>,
     _options: &ReadOptions,
+    _some: Option<&Range<usize>>,
     _budget: &Budget,
-) -> Result<Option<Table>> {
-    Err(without_feature(source.name()))
-}
-#[cfg(not(feature = "parquet"))]
-fn parquet(source: &Source, _options: &ReadOptions, _budget: &Budget) -> Result<Table> {
+) -> Result<Table> {
     Err(without_feature(source.name()))
 }
 #[cfg(not(feature = "parquet"))]

@@ -55,35 +55,13 @@ pub fn files(path: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Reads the array in the folder `path` as a table: a vector is one column.
+/// Reads the array in the folder `path` as a table: a vector is one column. With `some` rows the chunks
+/// of these alone are read; the others have the fill value.
 ///
 /// # Errors
 /// `Request` for a group, other types, codecs or more than two dimensions; `Input` for damaged files;
 /// `Resource` beyond the budget.
-pub fn read_zarr(path: &Path, budget: &Budget) -> Result<Table> {
-    read_chunks(path, None, budget)
-}
-
-/// Reads the chunks with the rows `rows` alone, as a table of all rows whose others have the fill value;
-/// `None` where the array has fewer rows.
-///
-/// # Errors
-/// As [`read_zarr`].
-pub(crate) fn read_zarr_rows(
-    path: &Path,
-    rows: &Range<usize>,
-    budget: &Budget,
-) -> Result<Option<Table>> {
-    let name = path.to_string_lossy().into_owned();
-    let [all, _] = Metadata::read(path, &name, budget)?.table_shape(&name)?;
-    match rows.end <= all {
-        true => read_chunks(path, Some(rows), budget).map(Some),
-        false => Ok(None),
-    }
-}
-
-/// Reads all chunks, or those with some of `rows`.
-fn read_chunks(path: &Path, some: Option<&Range<usize>>, budget: &Budget) -> Result<Table> {
+pub fn read_zarr(path: &Path, some: Option<&Range<usize>>, budget: &Budget) -> Result<Table> {
     let name = path.to_string_lossy().into_owned();
     let found = Metadata::read(path, &name, budget)?;
     let [rows, cols] = found.table_shape(&name)?;
@@ -173,10 +151,11 @@ impl<'a> ChunksOf<'a> {
     /// The numbers of the chunks along the rows that are read.
     fn chunk_rows(&self) -> Range<usize> {
         let height = self.chunk[0].max(1);
+        let all = self.shape[0].div_ceil(height);
         match self.some {
             Some(some) if some.is_empty() => 0..0,
-            Some(some) => some.start / height..some.end.div_ceil(height),
-            None => 0..self.shape[0].div_ceil(height),
+            Some(some) => some.start / height..some.end.div_ceil(height).min(all),
+            None => 0..all,
         }
     }
     /// Refuses an array that has files of chunks, of which none has the name of a chunk.

@@ -149,6 +149,16 @@ fn every_fold_of_bands_has_the_bits_of_one_run() {
     }
 }
 
+/// Sums of 1500 rows by 700 in a folder of this name, and a place for their store.
+fn sums(name: &str) -> (PathBuf, Problem, PathBuf) {
+    let folder = folder(name);
+    fs::write(folder.join("x.npy"), npy(1500, 1, false)).unwrap();
+    fs::write(folder.join("y.npy"), npy(700, 2, false)).unwrap();
+    let problem = problem(&folder, r#""folds": [{"kind": "reduce", "op": "sum"}]"#);
+    let root = folder.join("store");
+    (folder, problem, root)
+}
+
 /// Writes the file of a table as row groups of 100 rows.
 fn write_parquet(path: &Path, rows: usize, seed: u64) {
     let all = numbers(seed, rows * 3);
@@ -249,11 +259,7 @@ fn change(folder: &Path, at: usize) {
 
 #[test]
 fn a_share_reads_no_other_rows_and_refuses_others_than_planned() {
-    let folder = folder("changed");
-    fs::write(folder.join("x.npy"), npy(1500, 1, false)).unwrap();
-    fs::write(folder.join("y.npy"), npy(700, 2, false)).unwrap();
-    let problem = problem(&folder, r#""folds": [{"kind": "reduce", "op": "sum"}]"#);
-    let root = folder.join("store");
+    let (folder, problem, root) = sums("changed");
     planned(&root, &problem, 3);
     // In the last share: the others do not look at it.
     change(&folder, 1499);
@@ -276,11 +282,7 @@ fn a_share_reads_no_other_rows_and_refuses_others_than_planned() {
 /// A file that grows while a worker is at it is another one, although the rows of the band are there.
 #[test]
 fn a_file_that_has_grown_is_refused() {
-    let folder = folder("grown");
-    fs::write(folder.join("x.npy"), npy(1500, 1, false)).unwrap();
-    fs::write(folder.join("y.npy"), npy(700, 2, false)).unwrap();
-    let problem = problem(&folder, r#""folds": [{"kind": "reduce", "op": "sum"}]"#);
-    let root = folder.join("store");
+    let (folder, problem, root) = sums("grown");
     let (store, _) = planned(&root, &problem, 3);
     let options = options();
     let loaded = store.load_to_work(&options.budget).unwrap();

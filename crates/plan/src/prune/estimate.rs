@@ -10,7 +10,7 @@
 //! reproducible (no random numbers).
 
 use super::kernel::Kernel;
-use crate::search::{Component, Search, SearchQuestion};
+use crate::search::{Search, SearchQuestion};
 use zipfold_core::fold::{Best, Extremes, Fold, Known};
 use zipfold_core::pair::interval::Span;
 use zipfold_core::pair::interval_bounds::{Bounds, LANES, hoisted_into};
@@ -331,50 +331,91 @@ pub(crate) fn pairs_within(job: &Job) -> Option<f64> {
         points(job, &job.x, Side::X),
         points(job, job.other(), Side::Y),
     );
-    let mut values = vec![];
-    for at in 0..x.count {
-        let others = (0..y.count).filter(|other| job.y.is_some() || *other != at);
-        values.extend(others.map(|other| norm_of(&search, (&x, at), (&y, other))));
-    }
-    let share = rank_below(&mut values, limit) / values.len().max(1) as f64;
-    Some(share * job.space.size().ok()? as f64)
-}
-
-/// Returns the norm of the differences of row `at` of x and row `other` of y.
-fn norm_of(search: &Search, (x, at): (&Boxes, usize), (y, other): (&Boxes, usize)) -> f64 {
-    let difference = |term: &Component| {
-        let [of_x, of_y] = term.coordinates;
-        let d = x.lo[of_x * x.stride + at] - y.lo[of_y * y.stride + other];
-        let image = term.period.map_or(0.0, |edge| edge * (d / edge).round());
-        (d - image).abs()
+    let mut told = LeastValues {
+        limit,
+        seen: 0,
+        within: 0,
+        least: vec![],
+        bound: f64::INFINITY,
     };
-    let all = search.terms.iter().map(difference);
-    match search.norm {
-        Norm::Squares => all.map(|d| d * d).sum(),
-        Norm::Magnitudes => all.sum(),
-        Norm::Largest => all.fold(0.0, f64::max),
+    let mut line = vec![0.0; y.count];
+    for at in 0..x.count {
+        norms(&search, (&x, at), &y, &mut line);
+        if job.y.is_none() {
+            // The row itself.
+            line[at] = f64::NAN;
+        }
+        told.take(&line);
+    }
+    Some(told.share() * job.space.size().ok()? as f64)
+}
+
+/// Fills `line` with the norms of the differences of row `at` of x and all rows of y.
+fn norms(search: &Search, (x, at): (&Boxes, usize), y: &Boxes, line: &mut [f64]) {
+    line.fill(0.0);
+    for term in &search.terms {
+        let [of_x, of_y] = term.coordinates;
+        let own = x.lo[of_x * x.stride + at];
+        let others = &y.lo[of_y * y.stride..][..line.len()];
+        let difference = |other: &f64| {
+            let d = own - other;
+            let image = term.period.map_or(0.0, |edge| edge * (d / edge).round());
+            (d - image).abs()
+        };
+        for (sum, d) in line.iter_mut().zip(others.iter().map(difference)) {
+            *sum = match search.norm {
+                Norm::Squares => *sum + d * d,
+                Norm::Magnitudes => *sum + d,
+                Norm::Largest if *sum > d || sum.is_nan() => *sum,
+                Norm::Largest => d,
+            };
+        }
     }
 }
 
-/// Returns how many of `values` are up to `limit`: a fraction where the power law of [`foretold`] says
-/// that one of a larger sample would be.
-fn rank_below(values: &mut Vec<f64>, limit: f64) -> f64 {
-    values.retain(|v| !v.is_nan());
-    let count = values.iter().filter(|v| **v <= limit).count();
-    let tail = TAIL_OF_PAIRS.min(values.len().saturating_sub(1));
-    if count >= ENOUGH || tail < ENOUGH || limit <= 0.0 {
-        return count as f64;
-    }
-    values.select_nth_unstable_by(tail, f64::total_cmp);
-    values[..=tail].sort_unstable_by(f64::total_cmp);
-    if values[0] <= 0.0 || !values[tail].is_finite() {
-        return count as f64;
-    }
-    match power_of(values, tail) {
-        power if power > 0.0 => {
-            (tail + 1) as f64 * (limit / values[tail]).min(1.0).powf(1.0 / power)
+/// The least values of a sample of pairs, and how many there were in all and up to a limit.
+struct LeastValues {
+    limit: f64,
+    seen: usize,
+    within: usize,
+    least: Vec<f64>,
+    /// Greater ones are not among the least.
+    bound: f64,
+}
+
+impl LeastValues {
+    fn take(&mut self, values: &[f64]) {
+        for value in values.iter().filter(|value| !value.is_nan()) {
+            self.seen += 1;
+            self.within += usize::from(*value <= self.limit);
+            if *value < self.bound {
+                self.least.push(*value);
+            }
         }
-        _ => count as f64,
+        if self.least.len() > 4 * TAIL_OF_PAIRS {
+            self.least
+                .select_nth_unstable_by(TAIL_OF_PAIRS, f64::total_cmp);
+            self.least.truncate(TAIL_OF_PAIRS + 1);
+            self.bound = self.least[TAIL_OF_PAIRS];
+        }
+    }
+    /// The share of the values up to the limit: by the power law of [`foretold`] where too few are.
+    fn share(mut self) -> f64 {
+        let tail = TAIL_OF_PAIRS.min(self.least.len().saturating_sub(1));
+        let counted = self.within as f64;
+        let of_all = self.seen.max(1) as f64;
+        if self.within >= ENOUGH || tail < ENOUGH || self.limit <= 0.0 {
+            return counted / of_all;
+        }
+        self.least.sort_unstable_by(f64::total_cmp);
+        let (least, last) = (self.least[0], self.least[tail]);
+        let power = power_of(&self.least, tail);
+        let known = least > 0.0 && last.is_finite() && power > 0.0;
+        let rank = match known {
+            true => (tail + 1) as f64 * (self.limit / last).min(1.0).powf(1.0 / power),
+            false => counted,
+        };
+        rank / of_all
     }
 }
 

@@ -17,6 +17,18 @@ use zipfold_io::unfinished::Claim;
 /// Workers that may be at one share at one time.
 const MOST: usize = 16;
 
+/// How the name ends of what the run of a part of a share keeps.
+const PIECE: &str = "-piece";
+
+/// The name of attempt `at` at share `index`.
+fn name_of(index: usize, at: usize) -> String {
+    let share = Manifest::share_name(index);
+    match at {
+        0 => share,
+        _ => format!("{share}-{at}"),
+    }
+}
+
 /// An attempt of this process at a share.
 pub(super) struct Attempt {
     /// The share, and the number of the attempt.
@@ -41,11 +53,7 @@ impl Attempt {
         Err(e.remedy("wait for them"))
     }
     fn ask(files: &dyn Files, index: usize, at: usize) -> Result<Option<Self>> {
-        let share = Manifest::share_name(index);
-        let checkpoint = files.path(&match at {
-            0 => format!("running/{share}"),
-            _ => format!("running/{share}-{at}"),
-        });
+        let checkpoint = files.path(&format!("running/{}", name_of(index, at)));
         let claim = Claim::ask(&beside(&checkpoint, ".held"))?;
         Ok(claim.map(|claim| Attempt {
             at: (index, at),
@@ -55,7 +63,7 @@ impl Attempt {
     }
     /// Where the run of a part of a share keeps what it has.
     pub(super) fn of_piece(checkpoint: &Path) -> PathBuf {
-        beside(checkpoint, "-piece")
+        beside(checkpoint, PIECE)
     }
     /// Removes what all attempts of workers that do not live have kept: the share is done.
     pub(super) fn end(self, files: &dyn Files) {
@@ -65,8 +73,14 @@ impl Attempt {
             claim,
             ..
         } = self;
-        for at in (0..MOST).filter(|at| *at != own) {
-            // What cannot be looked at takes room alone.
+        // What cannot be looked at takes room alone.
+        let there = files.list("running").unwrap_or_default();
+        let is_left = |at: &usize| {
+            let name = name_of(index, *at);
+            let mut rests = there.iter().filter_map(|file| file.strip_prefix(&*name));
+            rests.any(|rest| rest.is_empty() || rest.starts_with('.') || rest.starts_with(PIECE))
+        };
+        for at in (0..MOST).filter(|at| *at != own).filter(is_left) {
             if let Ok(Some(lost)) = Attempt::ask(files, index, at) {
                 lost.discard();
             }
