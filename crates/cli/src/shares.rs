@@ -219,6 +219,8 @@ fn report(worked: &Worked, a: &WorkShares) -> Result<()> {
         return Ok(());
     };
     let failed: Vec<usize> = worked.failed.iter().map(|(share, _)| *share).collect();
+    // Its remedy is on a line of its own, which `status` shows.
+    let error = error.lines().next().unwrap_or_default();
     let what = format!(
         "shares failed: {}; share {share} with: {error}",
         ranges(&failed)

@@ -300,6 +300,8 @@ impl Store {
             let text = self.files.get(&work::failed_name(first - 1), budget)?;
             let failure = serde_json::from_slice::<Failure>(&text.unwrap_or_default());
             let error = failure.map_or(String::new(), |failure| failure.error);
+            // Its remedy is on a line of its own, which a status shows.
+            let error = error.lines().next().unwrap_or_default();
             let numbers = crate::sharding::ranges_of(&failed_ones);
             what += &format!("; failed {numbers}, share {first} with: {error}");
         }
