@@ -7,7 +7,8 @@
   to squidpy's kernel, which visits all pairs and would hold 21.6 GB of counters for 270 000; where squidpy is not there, next to a loop in numba that does the same work: for each ordered pair, one more for every radius beyond
   its distance. The last interval of the cumulative counts is checked.
 * K of 5 000 points with the translation correction, next to astropy; without one, next to pointpats.
-* correlograms of 2 × 20 000 spikes in 101 bins, next to a loop in numba over sorted times, which is no peer but a lower bound, and
+* correlograms of 2 × 20 000 spikes in 101 bins, of 100 × 10 000 and of 10 × 200 000 in bins of 1 ms to 50 ms, next to loops in numba over
+  sorted times, which are no peers but lower bounds (one compares with the edges, one multiplies and counts each pair for both units), and
   next to Elephant, which first rounds times to bins.
 * g(r) of a frame of 30 000 atoms: all six partial functions of three species next to one function of all atoms.
 
@@ -153,18 +154,44 @@ def sorted_loop():
     return count
 
 
+def fast_loop():
+    @numba.njit
+    def count(times, units, width, half, kinds):
+        out = np.zeros((kinds, kinds, 2 * half + 1), np.int64)
+        for i in range(times.size):
+            j = i + 1
+            while j < times.size and times[j] - times[i] < (half + 0.5) * width:
+                at = int((times[j] - times[i]) / width + 0.5)
+                out[units[i], units[j], half + at] += 1
+                out[units[j], units[i], half - at] += 1
+                j += 1
+        return out
+
+    return count
+
+
 def correlogram(rows, count):
+    for units, each, half in ((2, 20_000, None), (100, 10_000, 50), (10, 200_000, 50)):
+        spikes(rows, count, (units, each, half))
+
+
+def spikes(rows, count, case):
+    kinds, each, half = case
     random = np.random.default_rng(24)
-    times, units = random.uniform(0, 2000, 40_000), random.integers(0, 2, 40_000)
-    calls, names = [lambda: zf.correlogram(times, units, max=0.1, bins=101)], ["zipfold"]
+    size, most, bins = kinds * each, 0.1 if half is None else (half + 0.5) / 1000, 101
+    times, units = random.uniform(0, 2000, size), random.integers(0, kinds, size)
+    calls, names = [lambda: zf.correlogram(times, units, max=most, bins=bins)], ["zipfold"]
     if numba is not None:
-        loop = sorted_loop()
         order = np.argsort(times)
-        edges = zf.correlogram(times[:9], units[:9], max=0.1, bins=101).edges
-        loop(times[:9], units[:9], edges, 2)
-        calls.append(lambda: loop(times[order], units[order], edges, 2))
+        edges = zf.correlogram(times[:9], units[:9], max=most, bins=bins).edges
+        loop, fast = sorted_loop(), fast_loop()
+        loop(times[:9], units[:9], edges, kinds)
+        fast(times[:9], units[:9], 2 * most / bins, bins // 2, kinds)
+        calls.append(lambda: loop(times[order], units[order], edges, kinds))
         names.append("a loop in numba over sorted times")
-    if elephant is not None:
+        calls.append(lambda: fast(times[order], units[order], 2 * most / bins, bins // 2, kinds))
+        names.append("the same by a multiplication, each pair once")
+    if elephant is not None and half is None:
         second = quantities.s
         trains = [neo.SpikeTrain(np.sort(times[units == k]) * second, t_stop=2000 * second) for k in range(2)]
         width = 0.2 / 101 * second
@@ -178,7 +205,7 @@ def correlogram(rows, count):
     seconds, answers = least(calls, count)
     if "a loop in numba over sorted times" in names:
         np.testing.assert_array_equal(answers[1], answers[0].counts)
-    rows += [("correlograms of 2 × 20 000 spikes", name, time, time / seconds[0]) for name, time in zip(names, seconds)]
+    rows += [(f"correlograms of {kinds} × {each} spikes", name, time, time / seconds[0]) for name, time in zip(names, seconds)]
 
 
 def partials(rows, count):

@@ -9,6 +9,7 @@
 * Chamfer's distance next to ``KDTree``.
 * ten values of a parameter next to one: bandwidths of a Gaussian kernel (an exponential for each value), of a Cauchy kernel (a division),
   and thresholds, summed by row over two tables, in double and in single precision.
+* ten radii next to the widest alone, which bounds leave out most pairs of: counts and sums by row, means in all, nearest distances.
 
 Each call is made in turns, the least seconds count. Prints tables as Markdown.
 """
@@ -74,11 +75,31 @@ def values(rows, count):
                 rows += [(what, f"{k} values", time, time / seconds[0]) for k, time in zip((1, 10), seconds)]
 
 
+def radii(rows, count):
+    random = np.random.default_rng(27)
+    asked = {
+        "norm(x - y) < h": ("count", "sum"),
+        "if(norm(x - y) < h, 1, 0)": ("mean",),
+        "norm(x - y) / h": ("min",),
+    }
+    for n, d, widest in ((30_000, 3, 0.1), (100_000, 2, 0.01)):
+        x = random.random((n, d))
+        for formula, folds in asked.items():
+            for fold in folds:
+                question = getattr(zf.pairs(x).pair(formula), fold)()
+                calls = [lambda h=h, q=question: q.param(h=h).run() for h in ([widest], np.linspace(widest / 10, widest, 10))]
+                seconds, answers = least(calls, count)
+                assert (answers[1][:, 9] == answers[0][:, 0]).all(), "the widest of ten"
+                what = f"{fold} of {formula}, h to {widest}, {n} points, {d} components"
+                rows += [(what, who, time, time / seconds[0]) for who, time in zip(("the widest", "ten values"), seconds)]
+
+
 def main():
     count = turns()
     rows: list[tuple[str, str, float, float]] = []
     distances(rows, count)
     values(rows, count)
+    radii(rows, count)
     print(f"{os.cpu_count()} threads\n\n| | | seconds | ratio |\n|---|---|---|---|")
     for what, who, seconds, ratio in rows:
         print(f"| {what} | {who} | {seconds:.4g} | {ratio:.3g} |")

@@ -124,10 +124,21 @@ def marked(places: np.ndarray, names: list[str], labels: Any, name: str, option:
     marks = np.asarray(labels, dtype=object) if isinstance(labels, (list, tuple)) else np.asarray(labels)
     if marks.shape != (len(places),):
         raise InputError(f"{option}: expected one label for each of {len(places)} rows, got the shape {marks.shape}")
-    every = marks.tolist()
-    missing = next((row for row, mark in enumerate(every) if _is_missing(mark) or mark == ""), None)
+    # Arrays of one type are looked at whole: a step of Python for each label takes longer than most questions about them.
+    if marks.dtype.kind in "iufU":
+        without = np.isnan(marks) if marks.dtype.kind == "f" else marks == "" if marks.dtype.kind == "U" else np.zeros(0, dtype=bool)
+        every, missing = [], int(without.argmax()) if without.any() else None
+    else:
+        every = marks.tolist()
+        missing = next((row for row, mark in enumerate(every) if _is_missing(mark) or mark == ""), None)
     if missing is not None:
         raise InputError(f"{option}: expected a label, got none in row {missing} (from 0)\n  try: leave the row out, or give it a label")
+    if marks.dtype.kind in "iuf":
+        column = numbers(marks, option).astype(np.float64)
+        return np.ascontiguousarray(np.column_stack([places, column])), [*names, name], [], []
+    if marks.dtype.kind == "U":
+        known, codes = np.unique(marks, return_inverse=True)
+        return places, names, [(name, codes.astype(np.float64), known.tolist())], []
     kinds = sorted({_kind(mark) for mark in every})
     # Truth values are the words that files have.
     if "bool" not in kinds and all(isinstance(mark, (int, float, np.number)) for mark in every):

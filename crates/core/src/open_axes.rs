@@ -136,6 +136,7 @@ impl OpenAxes {
             weights: None,
             weight_width: 1,
             once: false,
+            truths: false,
         }))
     }
     /// Returns the job of this problem with another fold. NaN is skipped unless it is an error: a

@@ -109,6 +109,15 @@ impl SecondStage {
             skips: nan == NanPolicy::Skip,
         })
     }
+    /// Returns whether the answer is the worst of the best values of rows: the largest of the least
+    /// ones, or with `largest` the least of the largest ones. A row that is known to be better than
+    /// another one then changes nothing.
+    pub fn wants_worst(self, largest: bool) -> bool {
+        match largest {
+            false => self.then == Then::Max,
+            true => self.then == Then::Min,
+        }
+    }
     /// What it does, in words for `explain`.
     pub(crate) fn describe(self) -> String {
         match self.then {

@@ -8,6 +8,7 @@ use crate::filter::{Form, LONG};
 use crate::prune::{self, Prune};
 use crate::search::{Search, SearchQuestion};
 use crate::tiles::{Tile, Tiling};
+use crate::worst_row;
 use zipfold_core::fold::{BLOCK, Fold};
 use zipfold_core::{Job, Precision, Space};
 
@@ -69,7 +70,13 @@ pub fn working_bytes(job: &Job, threads: usize, tiling: Tiling, prune: Prune) ->
     } else {
         tiling.count(&job.space) * size_of::<Tile>()
     };
+    // Rows of a tile and pieces of columns, each with a copy as its kernel takes it.
+    let pieces = match !prune.is_on() && worst_row::by_pieces(job) {
+        true => 3 * (rows[1] + hoisted_bytes(job, 0, tiling.rows)),
+        false => 0,
+    };
     listed as u64
+        + threads * pieces
         + copies(job, prune) * (rows[0] + rows[1])
         + weight_bytes(job)
         + threads * (registers + tile + gathered + lists + open)

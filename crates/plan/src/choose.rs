@@ -18,6 +18,7 @@ use crate::plan::Plan;
 use crate::prune::{self, Prune};
 use crate::strategy::Strategy;
 use crate::tiles::Tiling;
+use crate::worst_row;
 use zipfold_core::budget::{human_bytes, human_bytes_up};
 use zipfold_core::fold::{BLOCK, Fold};
 use zipfold_core::{Error, Job, Message, Opt, Precision, Result, Table};
@@ -135,7 +136,11 @@ impl Draft<'_> {
     /// Returns the strategies with bounds as `prune` has them, the best first.
     fn strategies(&self, prune: &Prune) -> Vec<Strategy> {
         let by_hand = self.overrides.family.is_some();
-        Strategy::list(self.job, self.family, by_hand, self.code, prune)
+        let mut list = Strategy::list(self.job, self.family, by_hand, self.code, prune);
+        if by_pieces(self.job, prune, self.overrides) {
+            list.insert(0, Strategy::Farthest);
+        }
+        list
     }
     /// Returns what `model` says of the first of `strategies`, in this many batches. The cost
     /// model is asked several times, with and without pruning and with fewer threads.
@@ -181,7 +186,8 @@ impl Draft<'_> {
         let job = self.job;
         // Tiles of the domain that is walked: a pruned run may visit both halves of a triangle.
         let tiles = tiling.count(&prune::walked(job, prune));
-        let tiles_per_batch = batch(job, tiles, machine.threads, self.overrides)?;
+        let left = prune.evaluated.filter(|_| prune.is_on()).unwrap_or(1.0);
+        let tiles_per_batch = batch(job, (tiles, left), machine.threads, self.overrides)?;
         let (per_component, per_pair) = job.low.operations();
         let operations = (per_component * job.low.dim + per_pair) as f64 + fold_operations(job);
         let batches = tiles.div_ceil(tiles_per_batch);
@@ -205,6 +211,7 @@ impl Draft<'_> {
             bound: terms.first().map_or_else(String::new, |t| t.what.clone()),
             terms,
             prune,
+            leaves_rows: worst_row::leaves_rows(job),
             reasons,
             device: None,
             part: None,
@@ -213,6 +220,13 @@ impl Draft<'_> {
             warnings,
         })
     }
+}
+
+/// Returns whether rows meet the rows of y in pieces, and are left in between: tiles then have all
+/// columns.
+fn by_pieces(job: &Job, prune: &Prune, overrides: &Overrides) -> bool {
+    let free = overrides.family.is_none() && overrides.tile_cols.is_none();
+    free && !prune.is_on() && worst_row::by_pieces(job)
 }
 
 /// Adds up the terms: each is an upper bound of something that does not overlap with the others.
@@ -354,7 +368,14 @@ fn tiling(
     if nearest {
         reasons.push("wide tiles, so that the k-th neighbour so far is rarely beaten".into());
     }
-    let (rows, wide) = sides(job, prune, nearest);
+    let (rows, wide) = match by_pieces(job, &prune, overrides) {
+        // What a piece of columns needs is made for each tile.
+        true => (
+            (job.space.n / PARTS).clamp(2 * BLOCK, 64 * BLOCK),
+            job.space.m,
+        ),
+        false => sides(job, prune, nearest),
+    };
     // The longer a row goes on, the fewer of its values beat the best so far and need a second
     // look.
     // As wide as leaves 4 · 16 tiles for the threads.
@@ -430,7 +451,12 @@ fn sides(job: &Job, prune: Prune, nearest: bool) -> (usize, usize) {
 /// 100 bins, 10⁸ pairs in 1024 tiles, 8 threads: 510 words, a tile has 10⁵ pairs > 16 · 510  →  1 tile per batch
 /// 10⁷ bins:  5·10⁷ words, 16 · 5·10⁷ > all pairs  →  1024 / 8 = 128 tiles per batch
 /// ```
-fn batch(job: &Job, tiles: usize, threads: usize, overrides: &Overrides) -> Result<usize> {
+fn batch(
+    job: &Job,
+    (tiles, share): (usize, f64),
+    threads: usize,
+    overrides: &Overrides,
+) -> Result<usize> {
     if let Some(by_hand) = overrides.batch {
         return Ok(by_hand.get());
     }
@@ -440,16 +466,15 @@ fn batch(job: &Job, tiles: usize, threads: usize, overrides: &Overrides) -> Resu
         .filter(|f| f.traits().fixed_size)
         .map(|f| f.bytes(job.space.n, job.space.m))
         .sum();
-    let (counters, pairs) = (state / 8, job.space.size()?);
+    let counters = state / 8;
+    // Pairs that are left out give the counters nothing to do.
+    let pairs = (job.space.size()? as f64 * share) as u64;
     // Pairs of a tile, on average.
     let of_tile = (pairs / tiles.max(1) as u64).clamp(1, (BLOCK * BLOCK * 64) as u64);
     let by_state = usize::try_from((counters * 16).div_ceil(of_tile)).unwrap_or(usize::MAX);
-    // Threads are kept even by parts, but where parts of threads have more counters than cells.
-    let parts = if counters.saturating_mul(16 * threads as u64) > pairs {
-        threads
-    } else {
-        threads * 8
-    };
+    // Threads are kept even by parts, as many as have enough pairs for their counters.
+    let enough = pairs / counters.saturating_mul(16 * threads as u64).max(1);
+    let parts = threads * enough.clamp(1, 8) as usize;
     Ok(by_state.clamp(1, (tiles / parts).max(1)))
 }
 

@@ -14,6 +14,7 @@
 
 use crate::matches::{MatchGoal, MatchPlan};
 use crate::plan::Plan;
+use crate::strategy::Strategy;
 use zipfold_core::budget::human_bytes;
 use zipfold_core::fold::Fold;
 use zipfold_core::pair::lower::Lowered;
@@ -349,6 +350,9 @@ fn computes(plan: &Plan) -> String {
     )
 }
 
+/// What is said of answers that are one row alone.
+const LEFT: &str = "; a row is left once another one is known to be the answer in its place";
+
 /// Renders whether pairs are left out, by what, and what share remains; or why not.
 ///
 /// There are three answers, since users act on them differently. "on" tells what share is
@@ -365,6 +369,9 @@ fn pruning(job: &Job, plan: &Plan) -> String {
         // On: what leaves out pairs, and how many it is expected to leave.
         (true, _) => {
             let by = match (plan.prune.column_grid, plan.prune.grid) {
+                (_, Some(_)) if plan.strategies.first() == Some(&Strategy::Line) => {
+                    "on, by rows sorted along a line".into()
+                }
                 (_, Some(_)) => "on, by a grid of cells".into(),
                 (Some(column_grid), None) => {
                     let of = match column_grid.groups {
@@ -378,11 +385,12 @@ fn pruning(job: &Job, plan: &Plan) -> String {
                 }
                 (None, None) => "on, by bounds of groups of rows".into(),
             };
-            by + &plan
-                .prune
-                .evaluated
-                .map(|s| format!(": {} of the pairs are evaluated", expected(s)))
-                .unwrap_or_default()
+            let share = plan.prune.evaluated;
+            let share = share.map(|s| format!(": {} of the pairs are evaluated", expected(s)));
+            by + &share.unwrap_or_default() + if plan.leaves_rows { LEFT } else { "" }
+        }
+        (false, _) if plan.strategies.first() == Some(&Strategy::Farthest) => {
+            format!("on, by rows that meet some columns at a time{LEFT}")
         }
         // Off although it would help: memory is the reason, and the warning says what would do.
         (false, true) if !plan.warnings.is_empty() => {

@@ -53,6 +53,8 @@ pub struct Plan {
     pub terms: Vec<Term>,
     /// Whether bounds leave pairs out.
     pub prune: Prune,
+    /// Whether the answer is one row alone, so that rows are left that cannot be that row.
+    pub leaves_rows: bool,
     /// Why each choice was made, as `explain` shows it.
     pub reasons: Vec<Message>,
     /// What a device runs, if the plan is for one. The strategies are then for the host, should the
@@ -76,6 +78,24 @@ impl Plan {
     #[doc(hidden)]
     pub fn strategy(&self) -> Option<&Strategy> {
         self.strategies.first()
+    }
+    /// Returns how rows are sorted, as part of the identity of a checkpoint; see [`Prune::rows`].
+    #[doc(hidden)]
+    pub fn order_of_rows(&self) -> String {
+        if self.strategy() == Some(&Strategy::Line) {
+            return "line".into();
+        }
+        self.prune.rows()
+    }
+    /// Gives every row its result: what is kept of rows goes elsewhere, too, as the part of a share or
+    /// a checkpoint, which are the same whoever computes them.
+    #[doc(hidden)]
+    pub fn complete_rows(&mut self) {
+        self.leaves_rows = false;
+        (self.strategies).retain(|strategy| *strategy != Strategy::Farthest);
+        if let Some(part) = &mut self.part {
+            part.complete_rows();
+        }
     }
     /// Returns the predicted seconds if dense results go to memory that was written before: new
     /// pages cost a fault each, pages of the caller's array do not.

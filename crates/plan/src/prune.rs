@@ -19,6 +19,7 @@ mod column_grid;
 mod estimate;
 mod grid;
 mod kernel;
+mod line;
 mod reach;
 mod way;
 
@@ -26,12 +27,14 @@ pub use estimate::sampled_ends;
 pub(crate) use estimate::{open_share, pairs_within};
 pub use grid::{NEAR_TOGETHER, list_bytes};
 pub use kernel::{Kernel, kernel};
+pub use line::{Gap, OnLine, OwnAxis, on_line};
 pub use reach::reach;
 pub use way::{ColumnGrid, Grid, Mode, Prune, mode, takes_boxes, walked};
 
 use crate::overrides::{ColumnGridCells, Family, Overrides, Pruning};
 use crate::points;
 use zipfold_core::fold::Fold;
+use zipfold_core::pair::interval_bounds::Bounds;
 use zipfold_core::space::periodic_box::Image;
 use zipfold_core::{Error, Job, Message, Opt, PeriodicBox, Result};
 
@@ -161,7 +164,13 @@ fn expected(job: &Job, overrides: &Overrides) -> Prune {
             return of_column_grid(column_grid);
         }
     }
-    if let Some(grid) = grid::choose(job).filter(|grid| !takes_boxes(job) || worth(grid)) {
+    // Numbers of pairs do not need the order of columns, which a grid keeps at a price.
+    let by_number = job.cutoff_root.is_none()
+        && way::boxed(job)
+        && Bounds::new(&job.low, job.periodic_box.as_ref()).is_some()
+        && (job.folds.iter()).all(|f| matches!(f, Fold::Reduce(f) if f.counts_pairs()));
+    let grid = if by_number { None } else { grid::choose(job) };
+    if let Some(grid) = grid.filter(|grid| !takes_boxes(job) || worth(grid)) {
         return Prune {
             evaluated: Some(grid.evaluated),
             grid: Some(grid),

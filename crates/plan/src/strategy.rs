@@ -25,6 +25,8 @@ use zipfold_core::pair::interval_bounds::Bounds;
 /// A way to compute the pairs of a job.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Strategy {
+    /// Rows sorted along a line, for one histogram of their differences and of numbers of one row.
+    Line,
     /// A grid of cells finds the pairs within a cut-off; folds take them in the order of the
     /// columns as given, so sums have the bits of a full run.
     Grid {
@@ -43,6 +45,9 @@ pub enum Strategy {
     Boxes(Evaluator),
     /// A sweep of all points, for one histogram of distances.
     Points,
+    /// Rows meet some columns at a time, by the next strategy, and are left once another row is known
+    /// to be the answer in their place.
+    Farthest,
     /// Single precision decides most pairs, double precision the others.
     Filter(Form),
     /// All pairs, block by block: any formula, any fold.
@@ -113,6 +118,7 @@ impl Strategy {
     ) -> Vec<Strategy> {
         let mut list = vec![];
         if prune.grid.is_some() {
+            list.extend(prune::on_line(job).map(|_| Strategy::Line));
             list.extend(code.then_some(Strategy::Grid { code: true }));
             list.push(Strategy::Grid { code: false });
         }
@@ -145,19 +151,25 @@ impl Strategy {
             Strategy::Grid { code } | Strategy::Blocks { code, .. } => *code,
             Strategy::Boxes(evaluator) => *evaluator == Evaluator::Code,
             Strategy::ColumnGrid { .. }
+            | Strategy::Line
             | Strategy::Search(_)
             | Strategy::Points
+            | Strategy::Farthest
             | Strategy::Filter(_) => false,
         }
     }
     /// Returns whether rows are sorted and pairs left out.
     pub fn is_pruned(&self) -> bool {
         match self {
-            Strategy::Grid { .. }
+            Strategy::Line
+            | Strategy::Grid { .. }
             | Strategy::ColumnGrid { .. }
             | Strategy::Search(_)
             | Strategy::Boxes(_) => true,
-            Strategy::Points | Strategy::Filter(_) | Strategy::Blocks { .. } => false,
+            Strategy::Points
+            | Strategy::Farthest
+            | Strategy::Filter(_)
+            | Strategy::Blocks { .. } => false,
         }
     }
 }
@@ -173,6 +185,7 @@ impl fmt::Display for Strategy {
             }
         };
         match self {
+            Strategy::Line => f.write_str("rows sorted along a line"),
             Strategy::Grid { code } => write!(f, "a grid of cells, {}", by(*code)),
             Strategy::ColumnGrid { parts } => {
                 write!(f, "a column grid with {parts} cells to the last edge")
@@ -186,6 +199,7 @@ impl fmt::Display for Strategy {
                 write!(f, "bounds of groups of rows, {}", by(false))
             }
             Strategy::Points => f.write_str("a sweep of points"),
+            Strategy::Farthest => f.write_str("some columns at a time, for the rows that are left"),
             Strategy::Filter(_) => f.write_str("single precision where it can decide"),
             Strategy::Blocks { packed: true, code } => {
                 write!(f, "blocks of packed rows, {}", by(*code))

@@ -15,7 +15,7 @@ use crate::order::Order;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use zipfold_core::fold::{BLOCK, Fold};
-use zipfold_core::{Job, Precision, Space};
+use zipfold_core::{Error, Job, Precision, Result, Space};
 
 /// A rectangle of pairs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,6 +47,21 @@ impl Tile {
                 },
             )
         })
+    }
+}
+
+/// Returns the rows of consecutive `tiles`, each of which has all of `m` columns.
+///
+/// # Errors
+/// `Internal` for other tiles.
+pub fn whole_rows(tiles: &[Tile], m: usize) -> Result<Range<usize>> {
+    let all = rows(tiles);
+    let covered: usize = tiles.iter().map(|tile| tile.rows.len()).sum();
+    match covered == all.len() && tiles.iter().all(|tile| tile.cols == (0..m)) {
+        true => Ok(all),
+        false => Err(Error::internal(
+            "tiles of some columns, where rows want all",
+        )),
     }
 }
 

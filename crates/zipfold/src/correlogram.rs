@@ -3,11 +3,11 @@
 //!
 //! ```text
 //! table → times, the number of the unit of each spike                     once
-//! axes t_j - t_i, unit i, unit j over ordered pairs → counts              one question of the engine
+//! axes unit i, unit j, t_j - t_i over ordered pairs → counts              one question of the engine
 //! counts → rates, probabilities                                           once
 //! ```
 //!
-//! The edges of the first axis bound the difference of times, so the engine visits spikes that are near
+//! The edges of the last axis bound the difference of times, so the engine visits spikes that are near
 //! each other alone, of all units at once. The order of rows does not matter.
 
 mod answer;

@@ -44,7 +44,7 @@ impl Identity {
             hash(|h| h.text(&serde_json::to_string(problem).unwrap_or_default())),
             hash(|h| formula(h, job)),
             hash(|h| job.folds.iter().for_each(|fold| fold.identify(h))),
-            hash(|h| h.text(&format!("{:?} {}", plan.tiling, plan.prune.rows()))),
+            hash(|h| h.text(&format!("{:?} {}", plan.tiling, plan.order_of_rows()))),
             hash(|h| h.text(&format!("{:?}", plan.precision))),
             hash(|h| h.text(&arithmetic(job, plan))),
             hash(|h| h.text(&format!("{shard:?}"))),
@@ -93,7 +93,7 @@ pub struct Key {
 impl Key {
     /// The key of `parts` shares of `job` by `plan`.
     pub fn of_plan(job: &Job, plan: &Plan, parts: usize) -> Self {
-        let (tiling, walk) = (plan.tiling, plan.prune.rows());
+        let (tiling, walk) = (plan.tiling, plan.order_of_rows());
         let span = Tiling::new(1, 1).in_spans(job).cols;
         Key {
             version: env!("CARGO_PKG_VERSION").into(),

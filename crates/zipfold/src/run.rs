@@ -281,6 +281,9 @@ fn identify(
 ) -> Result<(Option<Identity>, Option<Partial>)> {
     // All data are read for it; only what may be resumed or merged needs it.
     let keyed = options.checkpoint.is_some() || options.shard.is_some();
+    if keyed {
+        plan.complete_rows();
+    }
     let found = match &options.checkpoint {
         Some(path) if options.resume => {
             partial::read_if_there(path, &options.budget)?.map(|found| (found, path))

@@ -72,6 +72,17 @@ fn counts_are_those_of_a_double_loop() {
 }
 
 #[test]
+fn rows_are_sorted_along_a_line() {
+    let spikes = spikes(40_000, 0.0);
+    let options = Options::default();
+    let plan = asked(101).explain_table(table(&spikes), &options).unwrap();
+    assert!(
+        plan.to_string().contains("rows sorted along a line"),
+        "{plan}"
+    );
+}
+
+#[test]
 fn edges_are_symmetric_and_so_are_auto_correlograms() {
     let spikes = spikes(3000, 0.0);
     let answer = of(&spikes, &asked(31));

@@ -200,6 +200,110 @@ fn answers_are_those_of_a_question_for_each_value() {
     }
 }
 
+/// Formulas of which bounds leave pairs out, for each value.
+const BOUNDED: &[&str] = &[
+    "norm(x - y) < h",
+    "norm(x - y) >= h",
+    "h > max(abs(x - y)) or x.m < 0.1",
+    "if(norm(x - y) <= h and y.kind < 2, 1, 0)",
+    "sum((x - y)^2) / h < 1",
+    "norm(x - y) / h",
+    "abs(norm(x - y) - h)",
+    "h * norm(x - y)",
+    "x[0] < h",
+];
+
+#[test]
+fn bounds_leave_out_what_no_value_needs() {
+    let mut random = Random::new(15);
+    let how = |prune: &str| Options {
+        overrides: Overrides::read([("prune".to_string(), prune.to_string())]).unwrap(),
+        ..Options::default()
+    };
+    let (on, off) = (how("on"), how("off"));
+    let mut left_out = 0;
+    for turn in 0..160 {
+        let (n, m) = (
+            [1, 130, 400, 777][random.below(4)],
+            [2, 300, 500][random.below(3)],
+        );
+        let (mut x, y) = (rows(&mut random, n), rows(&mut random, m));
+        let formula = BOUNDED[random.below(BOUNDED.len())];
+        let values: Vec<f64> = (0..1 + random.below(6))
+            .map(|_| [0.5, 2.0, 1.0, 0.05, 0.3, -1.5, f64::INFINITY, 0.0][random.below(8)])
+            .collect();
+        if random.below(4) == 0 {
+            let mut items = x.elements().every(1);
+            items[0] = f64::NAN;
+            let beside = x.clone();
+            x = Table::f64(n, 2, items[..2 * n].to_vec()).unwrap();
+            x = match beside.attributes() {
+                Some(beside) => x.with_attributes(beside.clone()).unwrap(),
+                None => x,
+            };
+        }
+        let mut question = pairs(&x).formula(formula).param_axis("h", &values);
+        let two = random.below(2) == 0;
+        if two {
+            question = question.with(&y);
+        }
+        match random.below(8) {
+            0 => question = question.by("kind"),
+            1 => question = question.batch("kind"),
+            2 if !formula.contains("x[0]") => question = question.periodic(&[4.0, 4.0]),
+            _ => {}
+        }
+        use ReduceAxis::{All, Row};
+        use ReduceOp::{Argmax, Argmin, Count, Max, Mean, Min, Sum};
+        let counts = [
+            (Count, Row),
+            (Count, All),
+            (Sum, Row),
+            (Sum, All),
+            (Mean, Row),
+        ];
+        let best = [
+            (Min, Row),
+            (Max, Row),
+            (Argmin, Row),
+            (Argmax, Row),
+            (Min, All),
+        ];
+        let list = if random.below(2) == 0 { counts } else { best };
+        for _ in 0..=random.below(2) {
+            let (op, axis) = list[random.below(5)];
+            question = question.fold(reduce(op, axis));
+        }
+        let mut problem = question.problem().clone();
+        problem.nan = NanPolicy::Propagate;
+        problem.domain = match (two, random.below(3)) {
+            (false, 0) => Some(Domain::Ordered),
+            (false, 1) => Some(Domain::Triangle),
+            _ => None,
+        };
+        let data = zipfold::Data {
+            pairs: None,
+            x,
+            y: two.then_some(y),
+            weights: vec![None; problem.folds.len()],
+        };
+        // Sums of other values need every pair in order: bounds cannot leave any out.
+        let Ok(answer) = Query::new(&problem, &data, &on).run() else {
+            continue;
+        };
+        left_out += usize::from(answer.outcome.tally.skipped > 0);
+        let swept = Query::new(&problem, &data, &off).run().unwrap();
+        for fold in 0..problem.folds.len() {
+            let [mine, its] =
+                [&answer, &swept].map(|a| numbers(&a.columns(fold).unwrap().unwrap()));
+            assert!(mine == its, "turn {turn}: {n} × {m}, {problem:?}");
+        }
+        let told = compare(&problem, &data, &off);
+        assert_eq!(told, Ok(()), "turn {turn}: {n} × {m}, {problem:?}");
+    }
+    assert!(left_out > 30, "{left_out}");
+}
+
 #[test]
 fn a_box_weights_and_both_families_of_kernels_change_nothing() {
     let mut random = Random::new(6);

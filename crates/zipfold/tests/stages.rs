@@ -2,9 +2,9 @@
 
 use zipfold::columns::{Columns, Role, Side};
 use zipfold::internals::core::Random;
-use zipfold::internals::set_distance::{SetDirection, SetDistance, SetMeasure};
+use zipfold::internals::set_distance::{SetDirection, SetDistance, SetDistanceLine, SetMeasure};
 use zipfold::problem::{FoldSpec, NanPolicy, QuantileSpec, ReduceAxis, ReduceOp};
-use zipfold::{Answer, Blame, Data, Options, Table, pairs};
+use zipfold::{Answer, Blame, Data, Options, Overrides, Table, pairs};
 
 /// Rows on a coarse lattice, so that many distances are equal; with a label each.
 struct Set {
@@ -140,6 +140,162 @@ fn distances_of_sets_are_those_of_double_loops() {
                 ];
                 assert!(close(mean.forward.unwrap().value, of[0]), "{what}");
                 assert!(close(mean.value, of[0] + of[1]), "{what}");
+            }
+        }
+    }
+}
+
+/// The first line of the distances of `asked`, with these choices of the plan.
+fn line_of(asked: &SetDistance, data: &Data, set: &[(&str, &str)]) -> SetDistanceLine {
+    let set = set.iter().map(|(k, v)| (k.to_string(), v.to_string()));
+    let options = Options {
+        overrides: Overrides::read(set).unwrap(),
+        ..Options::default()
+    };
+    asked.of_data(data, &options).unwrap().lines[0]
+}
+
+#[test]
+fn rows_that_are_left_early_never_have_the_answer() {
+    let mut random = Random::new(9);
+    let euclidean = "sqrt(sum((x - y)^2))";
+    for (n, m, dim) in [
+        (300, 1100, 3),
+        (1025, 1300, 24),
+        (1100, 1500, 2),
+        (700, 2100, 70),
+    ] {
+        // Ties everywhere; sets that lie apart; rows that are all the same.
+        for (moved, same) in [(0.0, false), (2.0, false), (0.5, true)] {
+            let (mut x, mut y) = (
+                Set::random(&mut random, n, dim, 3),
+                Set::random(&mut random, m, dim, 3),
+            );
+            y.rows.iter_mut().flatten().for_each(|v| *v += moved);
+            if same {
+                x.rows.fill(vec![1.0; dim]);
+                y.rows[m / 2..].fill(vec![0.5; dim]);
+            }
+            let wanted = [directed(&x, &y, None), directed(&y, &x, None)];
+            let data = data(x.table(dim), y.table(dim));
+            for formula in [
+                None,
+                Some(euclidean),
+                Some("0 - sum((x - y)^2)"),
+                Some("max(abs(x - y))"),
+            ] {
+                let mut asked = SetDistance::new(SetMeasure::Hausdorff, "x", "y");
+                asked.formula = formula.map(str::to_string);
+                let swept = line_of(&asked, &data, &[("family", "vm"), ("prune", "off")]);
+                for set in [
+                    &[][..],
+                    &[("prune", "on")],
+                    &[("tile.rows", "256"), ("prune", "off")],
+                ] {
+                    // Boxes of long rows are refused.
+                    if dim > 64 && set == [("prune", "on")] {
+                        continue;
+                    }
+                    let line = line_of(&asked, &data, set);
+                    let what = format!("{n} × {m}, {dim}, {moved}, {formula:?}, {set:?}");
+                    for (mine, its) in [
+                        (line.forward, swept.forward),
+                        (line.backward, swept.backward),
+                    ] {
+                        assert_eq!(mine, its, "{what}");
+                    }
+                    if formula.is_none() {
+                        let (ahead, behind) = (line.forward.unwrap(), line.backward.unwrap());
+                        assert_eq!((ahead.value, ahead.rows), wanted[0], "{what}");
+                        assert_eq!(
+                            (behind.value, behind.rows),
+                            (wanted[1].0, swapped(wanted[1].1)),
+                            "{what}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_plan_says_which_rows_are_left_early() {
+    let mut random = Random::new(10);
+    let options = Options::default();
+    for (n, dim, says) in [
+        (300_000, 3, "on, by bounds of groups of rows"),
+        (3_000, 70, "on, by rows that meet some columns at a time"),
+    ] {
+        let x = Set::random(&mut random, n, dim, 1);
+        let table = x.table(dim);
+        let one = FoldSpec::Nearest {
+            k: 1,
+            largest: None,
+        };
+        let question = pairs(&table).with(&table).fold(one.clone());
+        let text = question
+            .clone()
+            .then("max")
+            .query(&options)
+            .explain()
+            .unwrap();
+        let text = text.text(false).to_string();
+        assert!(
+            text.contains(says) && text.contains("a row is left"),
+            "{text}"
+        );
+        for then in ["min", "mean"] {
+            let text = question
+                .clone()
+                .then(then)
+                .query(&options)
+                .explain()
+                .unwrap();
+            assert!(
+                !text.text(false).to_string().contains("a row is left"),
+                "{then}"
+            );
+        }
+    }
+}
+
+#[test]
+fn minima_and_maxima_of_rows_are_left_early_too() {
+    let mut random = Random::new(11);
+    let (x, y) = (
+        Set::random(&mut random, 900, 3, 3),
+        Set::random(&mut random, 700, 3, 3),
+    );
+    let (tx, ty) = (x.table(3), y.table(3));
+    for formula in ["norm(x - y)", "sum(x * y) - 1", "exp(-h * norm(x - y))"] {
+        for (op, then) in [
+            (ReduceOp::Min, "max"),
+            (ReduceOp::Max, "min"),
+            (ReduceOp::Max, "max"),
+        ] {
+            let question = pairs(&tx).with(&ty).formula(formula);
+            let question = match formula.contains("h ") {
+                true => question.param_axis("h", &[0.5, 2.0, -1.0]),
+                false => question,
+            };
+            let question = question
+                .by("label")
+                .fold(reduce(op, ReduceAxis::Row))
+                .then(then);
+            let question = [question.clone(), question.within("same:label")];
+            for question in question {
+                let run = |prune: &str| {
+                    let set = [("prune".to_string(), prune.to_string())];
+                    let options = Options {
+                        overrides: Overrides::read(set).unwrap(),
+                        ..Options::default()
+                    };
+                    let answer = question.run(&options).unwrap();
+                    let rows = rows_of(&answer.columns(0).unwrap().unwrap(), Side::X);
+                    (numbers(&answer), rows)
+                };
+                assert_eq!(run("on"), run("off"), "{formula} {op:?} {then}");
             }
         }
     }

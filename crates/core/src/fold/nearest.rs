@@ -278,6 +278,10 @@ impl NearestState {
     pub fn of_rows(start: usize, rows: Vec<Vec<Neighbour>>) -> Self {
         NearestState { start, rows }
     }
+    /// Returns the lists, from the first row on.
+    pub fn into_rows(self) -> Vec<Vec<Neighbour>> {
+        self.rows
+    }
     /// Returns the lists as the ones of rows from `start` on, whose row j of y is `cols[j]`. These
     /// ascend, so ties keep their order.
     pub(crate) fn of_some_rows(mut self, start: usize, cols: &[u32]) -> Self {

@@ -41,6 +41,7 @@ impl Reduce {
             weights: None,
             weight_width: 1,
             once: false,
+            truths: roots.is_truth(roots.value()),
         })
     }
     /// Returns the answer as columns, which borrow nothing.
@@ -97,13 +98,12 @@ impl Accumulate for Reduce {
     type State = ReduceState;
 
     fn traits(&self) -> Traits {
-        // Minima and counts have the same bits in any order of pairs, so bounds may leave pairs
-        // out; sums do not.
-        let exact = !self.op.adds();
         Traits {
-            rounds: !exact,
-            // Along columns the state is by row of y, which pruned runs do not sort by.
-            bounded: exact && self.axis != ReduceAxis::Column && self.width == 1,
+            rounds: self.op.adds(),
+            // Minima and counts have the same bits in any order of pairs, so bounds may leave pairs
+            // out; sums of other values do not. Along columns the state is by row of y, which pruned
+            // runs do not sort by.
+            bounded: self.is_exact() && self.axis != ReduceAxis::Column && self.width == 1,
             by_row: !self.once,
             by_side: self.axis != ReduceAxis::All,
             operations: 4.0,
@@ -323,7 +323,7 @@ impl Bounded for Reduce {
         known: bool,
         found: &impl Known,
     ) -> Option<Whole> {
-        if self.op == ReduceOp::Count && known {
+        if self.counts_pairs() && known {
             let span = span(self.root);
             return match (span.must(), span.may()) {
                 (true, _) => Some(Whole::All),
@@ -333,12 +333,10 @@ impl Bounded for Reduce {
         }
         self.beaten(span, known, found)
     }
+    #[inline(always)]
     fn absorb_scattered(&self, state: &mut ReduceState, line: &Scattered<'_>) {
-        let Some(mut row) = state.sorted_row(self, line.pairs.place) else {
-            return;
-        };
-        for (value, j) in line.scalars(self.root).iter().zip(line.pairs.others) {
-            row.absorb(self, *value, *j as usize);
+        if let Some(mut row) = state.sorted_row(self, line.pairs.place) {
+            row.absorb(self, line.scalars(self.root), line.pairs.others);
         }
     }
     fn worst(&self, state: &ReduceState, rows: &Range<usize>) -> f64 {
@@ -353,19 +351,24 @@ impl Bounded for Reduce {
         let mine = rows.clone().map(|row| best(row).unwrap_or(f64::NAN));
         mine.fold(f64::NEG_INFINITY, worse)
     }
-    /// Every operation keeps the number of values of a row, also of pairs that bounds settle.
-    fn owes_pairs(&self, _: Whole) -> bool {
-        true
+    /// Every operation but a count keeps the number of values of a row, also of pairs that bounds
+    /// settle.
+    fn owes_pairs(&self, whole: Whole) -> bool {
+        self.op != ReduceOp::Count || whole == Whole::All
     }
     fn settle_pairs(&self, state: &mut ReduceState, whole: Whole, pairs: &Pairs<'_>) {
-        if self.op != ReduceOp::Count || whole == Whole::All {
-            self.skip(state, pairs.place, pairs.others.len() as u64);
+        let count = pairs.others.len() as u64;
+        match (whole, state.sorted_row(self, pairs.place)) {
+            (Whole::All, Some(mut row)) => row.take_truths(self, count, count),
+            _ => self.skip(state, pairs.place, count),
         }
     }
     #[inline]
     fn skip(&self, state: &mut ReduceState, place: usize, pairs: u64) {
-        if let Some(row) = state.sorted_row(self, place) {
-            *row.count += pairs;
+        match state.sorted_row(self, place) {
+            Some(mut row) if self.counts_pairs() => row.take_truths(self, pairs, 0),
+            Some(row) => *row.count += pairs,
+            None => {}
         }
     }
 }

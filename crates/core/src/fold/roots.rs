@@ -67,6 +67,10 @@ impl<'a> Roots<'a> {
             }
         }
     }
+    /// Returns whether root `at` is 0 or 1 for every pair.
+    pub fn is_truth(&self, at: usize) -> bool {
+        self.formula.is_zero_or_one(self.formula.roots[at])
+    }
     /// Returns root `at` and false; or, if it is a square root that can be dropped, a root for what
     /// is under it and true. Folds that need the order of values only save a square root per pair.
     pub fn ordered(&mut self, at: usize) -> (usize, bool) {

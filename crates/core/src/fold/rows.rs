@@ -117,6 +117,9 @@ pub struct Reduce {
     /// one result over half of the pairs that the user chose. Otherwise such a result would have
     /// every pair twice.
     pub once: bool,
+    /// Whether every value is 0 or 1: a condition, or what is made of conditions. Sums of such are
+    /// whole numbers, so their order does not matter.
+    pub truths: bool,
 }
 
 impl Reduce {
@@ -128,6 +131,16 @@ impl Reduce {
         } else {
             n
         }
+    }
+    /// Returns whether the result is a number of pairs: a count, or a sum or a mean of conditions
+    /// without weights.
+    pub fn counts_pairs(&self) -> bool {
+        let sums = matches!(self.op, ReduceOp::Sum | ReduceOp::Mean);
+        self.op == ReduceOp::Count || sums && self.truths && self.weights.is_none()
+    }
+    /// Returns whether the result has the same bits in any order of the values.
+    pub fn is_exact(&self) -> bool {
+        !self.op.adds() || self.counts_pairs()
     }
     /// Returns the numbers of a result: several values with one weight, or one value with several
     /// weights.
@@ -426,32 +439,19 @@ impl RowPiece {
     #[inline(always)]
     pub fn absorb_run(&mut self, fold: &Reduce, row: usize, first: usize, values: &[f64]) -> bool {
         let at = row - self.start;
-        // A sum of 0 and 1 vectorises; a count by `filter` would branch.
         if fold.op == ReduceOp::Count {
-            let mut count = 0;
-            for v in values {
-                count += u64::from(*v != 0.0);
-            }
-            self.counts[at] += count;
+            self.counts[at] += not_zero(values);
             return true;
         }
-        let (least, found) = match fold.op {
-            ReduceOp::Min | ReduceOp::Argmin => {
-                (true, best_of(values, f64::INFINITY, |v, best| v < best))
-            }
-            ReduceOp::Max | ReduceOp::Argmax => (
-                false,
-                best_of(values, f64::NEG_INFINITY, |v, best| v > best),
-            ),
-            _ => return false,
+        let Some(best) = fold.best_of(values) else {
+            return false;
         };
-        let Some(best) = found else { return false };
         self.counts[at] += values.len() as u64;
         // The state of the row: its best value and the index of that.
         let acc = &mut self.acc[at * fold.stride()..(at + 1) * fold.stride()];
         // What cannot be better by its value is looked up by its place only where it ties.
-        let hopeless = if least { best > acc[0] } else { best < acc[0] };
-        if let (false, Some(place)) = (hopeless, values.iter().position(|v| *v == best)) {
+        let place = || values.iter().position(|v| *v == best);
+        if let (false, Some(place)) = (fold.is_worse(best, acc[0]), place()) {
             fold.absorb(acc, &[best], first + place);
         }
         true
@@ -497,15 +497,77 @@ pub(super) struct OneRow<'a> {
 }
 
 impl OneRow<'_> {
-    /// Folds a value of one number against row `other`.
-    #[inline]
-    pub(super) fn absorb(&mut self, fold: &Reduce, value: f64, other: usize) {
-        if fold.op == ReduceOp::Count {
-            *self.count += u64::from(value != 0.0);
+    /// Folds values of one number, each against its row of `others`.
+    ///
+    /// Counts, and runs without a better value, vectorise where the caller has vectors.
+    #[inline(always)]
+    pub(super) fn absorb(&mut self, fold: &Reduce, values: &[f64], others: &[u32]) {
+        if fold.counts_pairs() {
+            return self.take_truths(fold, values.len() as u64, not_zero(values));
+        }
+        *self.count += values.len() as u64;
+        let best = fold.best_of(values);
+        // Values that are as good as the best of the run: of equal ones the lowest row has it.
+        let matters = |v: f64| best.is_none_or(|best| v == best);
+        if best.is_some_and(|best| fold.is_worse(best, self.acc[0])) {
             return;
         }
-        *self.count += 1;
-        fold.absorb(self.acc, &[value], other);
+        for (value, other) in values.iter().zip(others).filter(|(v, _)| matters(**v)) {
+            fold.absorb(self.acc, &[*value], *other as usize);
+        }
+    }
+    /// Takes `pairs` pairs, `holds` of which have a value other than 0, for a number of pairs.
+    #[inline(always)]
+    pub(super) fn take_truths(&mut self, fold: &Reduce, pairs: u64, holds: u64) {
+        if fold.op == ReduceOp::Count {
+            *self.count += holds;
+            return;
+        }
+        *self.count += pairs;
+        self.acc[0] += holds as f64;
+        if fold.op == ReduceOp::Mean {
+            self.acc[1] += pairs as f64;
+        }
+    }
+}
+
+/// Returns how many values are not 0. A sum of 0 and 1 in lanes vectorises; a count by `filter` would
+/// branch, and so would checks of the additions.
+#[inline(always)]
+fn not_zero(values: &[f64]) -> u64 {
+    let mut lanes = [0u64; 8];
+    let (eights, rest) = values.as_chunks::<8>();
+    for eight in eights {
+        for l in 0..8 {
+            lanes[l] = lanes[l].wrapping_add(u64::from(eight[l] != 0.0));
+        }
+    }
+    for (l, v) in rest.iter().enumerate() {
+        lanes[l] = lanes[l].wrapping_add(u64::from(*v != 0.0));
+    }
+    lanes.iter().sum()
+}
+
+impl Reduce {
+    /// Returns the best of the values of an operation that takes the best; none of another one, or
+    /// where one is NaN.
+    #[inline(always)]
+    fn best_of(&self, values: &[f64]) -> Option<f64> {
+        match self.op {
+            ReduceOp::Min | ReduceOp::Argmin => best_of(values, f64::INFINITY, |v, best| v < best),
+            ReduceOp::Max | ReduceOp::Argmax => {
+                best_of(values, f64::NEG_INFINITY, |v, best| v > best)
+            }
+            _ => None,
+        }
+    }
+    /// Returns whether a value is worse than the one that is kept, and not equal to it.
+    #[inline(always)]
+    fn is_worse(&self, value: f64, kept: f64) -> bool {
+        match self.op.wants_largest() {
+            false => value > kept,
+            true => value < kept,
+        }
     }
 }
 

@@ -213,6 +213,26 @@ impl Formula {
             _ => None,
         }
     }
+    /// Returns whether a node is 0 or 1 for every pair: a condition, or a choice or a product of such.
+    pub fn is_zero_or_one(&self, id: Id) -> bool {
+        // Operands come before the nodes that use them, so shared ones are looked at once.
+        let mut found: Vec<bool> = Vec::with_capacity(id.0 as usize + 1);
+        for at in 0..=id.0 {
+            let is = |id: &Id| found[id.0 as usize];
+            let ty = self.ty(Id(at));
+            let now = if let Some(value) = self.constant(Id(at)) {
+                value == 0.0 || value == 1.0
+            } else if let Node::Select(_, a, b) | Node::Binary(Binary::Mul, a, b) =
+                self.node(Id(at))
+            {
+                is(a) && is(b)
+            } else {
+                ty.truth
+            };
+            found.push(now && ty.shape == Shape::Scalar);
+        }
+        found[id.0 as usize]
+    }
     /// Adds the number `value`.
     ///
     /// # Errors

@@ -1,10 +1,11 @@
 //! Loads a job for the strategy that its plan chose.
 
 use super::engine::Engine;
+use super::farthest::Farthest;
 use super::filter::Filtered;
-use super::parts::ByParts;
+use super::parts::{ByParts, Load};
 use super::points::Counted;
-use super::prune::{Boxes, ColumnGridHistogram, CutoffGrid, RangeSearch};
+use super::prune::{ColumnGridHistogram, CutoffGrid, LineSweep, RangeSearch, load_boxes};
 use super::reductions::Element;
 use zipfold_core::{Error, Job, Result};
 use zipfold_plan::executor::{Declined, Executor};
@@ -57,7 +58,7 @@ pub fn load<'j, T: Blocks>(
     }
     let mut declined = vec![];
     for strategy in &plan.strategies {
-        match load_for(job, plan, strategy, T::load_blocks) {
+        match load_for(job, plan, strategy, (T::load_blocks, load::<T>)) {
             Ok(executor) => return Ok((executor, declined)),
             Err(why) => declined.push(format!("not by {strategy}: {why}")),
         }
@@ -69,18 +70,20 @@ pub fn load<'j, T: Blocks>(
 type LoadBlocks<'j> =
     fn(&'j Job, &Plan, bool, bool) -> std::result::Result<Box<dyn Executor + 'j>, Declined>;
 
-/// Loads `job` for `strategy`, blocks by `load_blocks`.
+/// Loads `job` for `strategy`, blocks by `load_blocks`, some of its rows by `load`.
 fn load_for<'j>(
     job: &'j Job,
     plan: &Plan,
     strategy: &Strategy,
-    load_blocks: LoadBlocks<'j>,
+    (load_blocks, load): (LoadBlocks<'j>, Load),
 ) -> std::result::Result<Box<dyn Executor + 'j>, Declined> {
     Ok(match strategy {
+        Strategy::Line => Box::new(LineSweep::load(job, plan)?),
         Strategy::Grid { code } => Box::new(CutoffGrid::load(job, plan, *code)?),
         Strategy::ColumnGrid { parts } => Box::new(ColumnGridHistogram::load(job, plan, *parts)?),
         Strategy::Search(search) => Box::new(RangeSearch::load(job, plan, search)?),
-        Strategy::Boxes(evaluator) => Box::new(Boxes::load(job, plan, *evaluator)?),
+        Strategy::Boxes(evaluator) => Box::new(load_boxes(job, plan, *evaluator)?),
+        Strategy::Farthest => Box::new(Farthest::load(job, plan, load)?),
         Strategy::Points => Box::new(Counted::load(job, plan)?),
         Strategy::Filter(form) => Box::new(Filtered::load(job, plan, form)?),
         Strategy::Blocks { packed, code } => load_blocks(job, plan, *packed, *code)?,

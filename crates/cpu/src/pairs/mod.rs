@@ -3,6 +3,7 @@
 pub mod code;
 pub mod dense;
 pub mod engine;
+mod farthest;
 mod filter;
 mod gather;
 pub mod lanes;
@@ -17,6 +18,7 @@ pub mod rows;
 pub mod store;
 mod sums;
 pub mod vm;
+mod worst_row;
 
 pub use dense::{Shared, SharedMatrix};
 pub use load::{Blocks, load};

@@ -12,7 +12,7 @@ use zipfold_core::{Job, Result};
 use zipfold_plan::executor::{Executor, Folded, Sink, Stop, Values};
 use zipfold_plan::{Plan, Tile, parts};
 
-/// Loads a part for the first strategy of a plan that loads.
+/// Loads some rows of a job for the first strategy of a plan that loads.
 pub(super) type Load = for<'p> fn(&'p Job, &Plan) -> Result<(Box<dyn Executor + 'p>, Vec<String>)>;
 
 /// A job whose parts are computed one by one.

@@ -187,6 +187,17 @@ fn of_pairs(work: &Work<'_>) -> Vec<Term> {
     if *work.strategy == Strategy::Points {
         return vec![counted(work)];
     }
+    if *work.strategy == Strategy::Farthest {
+        let next = Work {
+            strategy: &Strategy::LAST,
+            ..*work
+        };
+        let seconds: f64 = of_pairs(&next).iter().map(|term| term.seconds).sum();
+        return vec![Term {
+            what: "rows until they are left".into(),
+            seconds: seconds * rates::MET_BY_ROWS,
+        }];
+    }
     // Few pairs need the formula at all, so only the reduction and the look at its value cost.
     if let Strategy::Filter(_) = work.strategy {
         return vec![

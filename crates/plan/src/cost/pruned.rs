@@ -73,9 +73,11 @@ fn kernel_of(strategy: &Strategy) -> Kernel {
     match strategy {
         Strategy::Search(search) => Kernel::of_search(search),
         Strategy::Boxes(Evaluator::Points) | Strategy::ColumnGrid { .. } => Kernel::Points,
-        Strategy::Grid { .. }
+        Strategy::Line
+        | Strategy::Grid { .. }
         | Strategy::Boxes(Evaluator::Code | Evaluator::Steps)
         | Strategy::Points
+        | Strategy::Farthest
         | Strategy::Filter(_)
         | Strategy::Blocks { .. } => Kernel::General,
     }
@@ -104,6 +106,14 @@ pub(super) fn terms(work: &Work<'_>) -> Vec<Term> {
             work.shared("placing rows in columns", rows * rates::COLUMN_GRID[2]),
             work.shared("looking for pairs", gridded(work.job, column_grid)),
             work.shared("counting", work.pairs as f64 * column_grid.below * each),
+        ];
+    }
+    if let (Some(grid), Strategy::Line) = (&work.prune.grid, work.strategy) {
+        let rows = (work.job.space.n + work.job.space.m) as f64;
+        let within = work.pairs as f64 * grid.within;
+        return vec![
+            work.shared("sorting rows", rows * rates::LINE[0]),
+            work.shared("counting", within * rates::LINE[1]),
         ];
     }
     if let Some(grid) = &work.prune.grid {

@@ -224,6 +224,10 @@ pub const COLUMN_GRID: [f64; 4] = [250.0, 19.0, 180.0, 2.4];
 /// Cycles of a grid of cells: a row placed, a row of y laid out for a cell of x, a pair looked at,
 /// a value folded. Estimates, not measured alone.
 pub const GRID: [f64; 4] = [400.0, 60.0, 3.0, 25.0];
+/// The share of the pairs that rows meet before they are left: an estimate.
+pub const MET_BY_ROWS: f64 = 0.1;
+/// Cycles of rows sorted along a line: a row, a pair that has a bin.
+pub const LINE: [f64; 2] = [400.0, 8.0];
 /// Cycles of bounds of a pair of boxes, for each operation of a formula.
 pub const BOUND: f64 = 1.5;
 /// Cycles of the description of a job, of waking threads and of planning; of sampling rows for the

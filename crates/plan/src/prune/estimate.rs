@@ -65,12 +65,11 @@ pub(super) fn evaluated(job: &Job, kernel: Kernel) -> Option<f64> {
     if job.space.n == 0 || y.count == 0 {
         return None;
     }
-    if let ([fold], None) = (job.folds.as_slice(), job.cutoff_root)
-        // For the best of a row it matters how good the best are; other folds are settled by the
-        // boxes alone.
-        && let Some(best) = fold.best()
-    {
-        return Some(share_of_best(best, job, &mut bounds, &y, of_y));
+    // For the best of a row it matters how good the best are; other folds are settled by the boxes
+    // alone.
+    let best: Option<Vec<Best>> = job.folds.iter().map(Fold::best).collect();
+    if let (Some(best), None) = (best.filter(|best| !best.is_empty()), job.cutoff_root) {
+        return Some(share_of_best(&best, job, &mut bounds, &y, of_y));
     }
     if let ([Fold::Extremes(f)], None) = (job.folds.as_slice(), job.cutoff_root) {
         return Some(ends_share(job, f, &mut bounds, &y));
@@ -191,39 +190,55 @@ fn against<'l, V>(
 }
 
 /// Returns the share of boxes of y that may hold a value better than the worst that a row of x will
-/// keep.
+/// keep, for one of the folds that want the best.
 ///
 /// For a few rows: their values to the sampled rows give the k-th best of all rows by
 /// extrapolation; then boxes whose lower bound exceeds it would be pruned.
-fn share_of_best(wanted: Best, job: &Job, bounds: &mut Bounds<'_>, y: &Boxes, rows: usize) -> f64 {
+fn share_of_best(
+    wanted: &[Best],
+    job: &Job,
+    bounds: &mut Bounds<'_>,
+    y: &Boxes,
+    rows: usize,
+) -> f64 {
     let (x, others) = (
         points(job, &job.x, Side::X),
         points(job, job.other(), Side::Y),
     );
     // The best of all pairs: as if every row had its share of them.
-    let k = if wanted.by_row {
-        wanted.k
-    } else {
-        (2 * wanted.k).div_ceil(job.space.n.max(1))
+    let k = |wanted: &Best| match wanted.by_row {
+        true => wanted.k,
+        false => (2 * wanted.k).div_ceil(job.space.n.max(1)),
+    };
+    let best = |bounds: &Bounds<'_>, lane: usize| -> Vec<f64> {
+        let of = |wanted: &Best| best_bound(*wanted, bounds, lane);
+        wanted.iter().map(of).collect()
     };
     let (mut open, mut all) = (0usize, 0usize);
     for at in (0..x.count).step_by(x.count.div_ceil(QUERIES)) {
         bounds.set_one(Side::X, &x.lo[at..], &x.hi[at..], x.stride);
-        let best = |bounds: &Bounds<'_>, lane: usize| best_bound(wanted, bounds, lane);
         // The values of this row to all sampled rows, as bounds of points.
         let mut values = against(bounds, &others, best);
         if job.y.is_none() {
             // The row itself.
             values.swap_remove(at);
         }
-        let worst = foretold(values, k, job.space.m);
-        // The best that any pair with each box could have.
+        let worst = |(fold, wanted): (usize, &Best)| {
+            let values = values.iter().map(|values| values[fold]);
+            foretold(values.collect(), k(wanted), job.space.m)
+        };
+        let worst: Vec<f64> = wanted.iter().enumerate().map(worst).collect();
+        // The best that any pair with each box could have. A box without a bound is always evaluated.
         let least = against(bounds, y, best);
-        // A box without a bound is always evaluated.
-        open += least.iter().filter(|v| v.is_nan() || **v <= worst).count();
+        let may = |least: &&Vec<f64>| {
+            let mut folds = least.iter().zip(&worst);
+            folds.any(|(least, worst)| least.is_nan() || least <= worst)
+        };
+        open += least.iter().filter(may).count();
         all += least.len();
     }
     // The boxes that hold the neighbours are evaluated in any case.
+    let k = wanted.iter().map(k).max().unwrap_or(0);
     let least = (k.div_ceil(rows) * rows) as f64 / job.space.m.max(1) as f64;
     (open as f64 / all.max(1) as f64).max(least).min(1.0)
 }

@@ -160,6 +160,12 @@ fn vanishing(job: &Job, id: Id) -> Option<Reach> {
         _ => formula.constant(id).is_some_and(f64::is_finite),
     };
     match formula.node(id) {
+        // A condition is 0 where it does not hold.
+        Node::Binary(Binary::Lt | Binary::Le | Binary::And, ..) => {
+            let mut limits = Limits::none(job);
+            limits.holds(id);
+            Some(limits.reach)
+        }
         // The heart of it: outside of the condition the value is zero.
         Node::Select(condition, _, no) if is_zero(*no) => {
             let mut limits = Limits::none(job);

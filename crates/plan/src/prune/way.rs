@@ -3,9 +3,9 @@
 
 use super::reach::reach;
 use serde::{Deserialize, Serialize};
-use zipfold_core::fold::Fold;
+use zipfold_core::fold::{Fold, Traits};
 use zipfold_core::pair::Shape;
-use zipfold_core::{Domain, Job, Space};
+use zipfold_core::{Domain, Job, Precision, Space};
 
 /// Hoisted numbers of a row beyond which boxes say little (the distances of random points become
 /// alike) and cost much.
@@ -80,6 +80,22 @@ pub fn mode(job: &Job) -> Option<Mode> {
             Mode::Once
         });
     }
+    if !boxed(job) {
+        return None;
+    }
+    if !job.space.is_triangular() {
+        return Some(Mode::Once);
+    }
+    let by_row = job.folds.iter().filter(|fold| fold.traits().by_row).count();
+    match by_row {
+        0 => Some(Mode::Once),
+        all if all == job.folds.len() => Some(Mode::Doubled),
+        _ => None,
+    }
+}
+
+/// Returns whether boxes of the rows of `job` say something, and its folds take pairs in any order.
+pub(super) fn boxed(job: &Job) -> bool {
     let formula = &job.low.formula;
     let numbers = formula
         .roots
@@ -93,23 +109,7 @@ pub fn mode(job: &Job) -> Option<Mode> {
         .all(|s| (1..=MOST_COORDINATES).contains(&width(s)));
     // Orders of rows are lists of u32: half the memory of usize.
     let countable = rows.iter().all(|r| *r > 0 && u32::try_from(*r).is_ok());
-    if !(numbers
-        && boxed
-        && countable
-        && !job.holes
-        && job.folds.iter().all(|fold| fold.traits().bounded))
-    {
-        return None;
-    }
-    if !job.space.is_triangular() {
-        return Some(Mode::Once);
-    }
-    let by_row = job.folds.iter().filter(|fold| fold.traits().by_row).count();
-    match by_row {
-        0 => Some(Mode::Once),
-        all if all == job.folds.len() => Some(Mode::Doubled),
-        _ => None,
-    }
+    numbers && boxed && countable && !job.holes && takes_boxes(job)
 }
 
 /// Returns the domain that is walked: a triangular one whose folds credit rows is walked from both
@@ -128,8 +128,13 @@ pub fn walked(job: &Job, prune: Prune) -> Space {
 }
 
 /// Returns whether boxes serve `job`: the answers of its folds are the same in any order of pairs.
+///
+/// Boxes compute in double precision, which decides another number of pairs than a sweep in the
+/// precision of a job whose folds round.
 pub fn takes_boxes(job: &Job) -> bool {
-    job.folds.iter().all(|fold| fold.traits().bounded)
+    let bounded =
+        |traits: Traits| traits.bounded && (!traits.rounds || job.precision == Precision::F64);
+    job.folds.iter().all(|fold| bounded(fold.traits()))
 }
 
 /// The sizes of a column grid, and what it is expected to leave.

@@ -207,7 +207,7 @@ impl Correlogram {
             _held: held,
         })
     }
-    /// The question: lags by both units, of every ordered pair.
+    /// The question: lags by both units, of every ordered pair. Units come first, as in the answer.
     fn question(&self, spikes: &Spikes) -> (Problem, Data) {
         let numbered = (0..=spikes.units.len()).map(|unit| unit as f64);
         let units: Vec<f64> = numbered.collect();
@@ -218,9 +218,9 @@ impl Correlogram {
         };
         let fold = FoldSpec::Histogram {
             axes: vec![
-                axis("y[0] - x[0]", self.edges()),
                 axis(&format!("x.{UNIT}"), units.clone()),
                 axis(&format!("y.{UNIT}"), units),
+                axis("y[0] - x[0]", self.edges()),
             ],
             closed: Closed::HalfOpen,
             weights: None,
@@ -256,13 +256,6 @@ fn span(times: &[f64], name: &str) -> Result<f64> {
     let what = format!("expected times whose differences are finite, got {lo} and {hi}");
     let e = Error::input(what).at_place(name);
     Err(e.remedy("times in a larger unit"))
-}
-
-/// Counts by lag and pair of units as counts by pair of units and lag.
-fn by_units(counts: &[f64], pairs: usize) -> Vec<u64> {
-    let of_pair = |pair: usize| counts[pair..].iter().step_by(pairs);
-    let counts = (0..pairs).flat_map(of_pair);
-    counts.map(|n| *n as u64).collect()
 }
 
 impl TableQuestion for Correlogram {
@@ -315,7 +308,7 @@ impl TableQuestion for Correlogram {
             spikes: spikes.sizes,
             span: spikes.span,
             normalise: self.normalise,
-            all_counts: by_units(&counts, pairs),
+            all_counts: counts.into_iter().map(|n| n as u64).collect(),
             pairs: answer.outcome.pairs,
         })
     }

@@ -115,7 +115,7 @@ impl Axis {
     /// bin, so the two edges around it decide. Places of NaN and of a closed last edge are patched
     /// at the end.
     #[inline(always)]
-    pub(super) fn places(&self, values: &[f64], places: &mut [u64]) {
+    pub fn places(&self, values: &[f64], places: &mut [u64]) {
         let edges = &self.compared[..];
         let bins = edges.len() - 1;
         match self.guess {

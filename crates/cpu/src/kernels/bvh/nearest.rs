@@ -8,7 +8,7 @@
 //!         bound = the worst of a full list, or limit
 //!         take the open box of batch[level] with the least value, if that is ≤ bound
 //!         none left: level += 1; above the top: done
-//!         level = 0: offer the values of the leaf's points that are ≤ bound
+//!         level = 0: offer the values of the leaf's points that are ≤ bound; done if that is enough
 //!         else: level −= 1; batch[level] = least values of its children
 //!     limit = worst of this row + distance to the next row            (triangle inequality)
 //! ```
@@ -44,7 +44,8 @@ pub struct Nearest<'a, B, T> {
     pub cut: Cut,
     /// Neighbours sought.
     pub k: usize,
-    /// Fills the list of a row with what is known.
+    /// Fills the list of a row with what is known, and says below which worst value of a full list
+    /// the row is left.
     pub begin: B,
     /// Takes the list of a row.
     pub take: T,
@@ -64,11 +65,13 @@ struct Probe<'b, V, const D: usize> {
     x: [V; D],
     /// What a value must not exceed, regardless of what was found.
     limit: f64,
+    /// The row is left once the worst of its full list is below this.
+    enough: f64,
     /// Edges of the box.
     lengths: &'b [V; D],
 }
 
-impl<B: FnMut(usize, &mut TopK<f64>), T: FnMut(usize, &mut TopK<f64>)> Kernel<f64>
+impl<B: FnMut(usize, &mut TopK<f64>) -> f64, T: FnMut(usize, &mut TopK<f64>)> Kernel<f64>
     for Nearest<'_, B, T>
 {
     /// Pairs evaluated, those whose column is behind the row apart.
@@ -79,7 +82,7 @@ impl<B: FnMut(usize, &mut TopK<f64>), T: FnMut(usize, &mut TopK<f64>)> Kernel<f6
     }
 }
 
-impl<B: FnMut(usize, &mut TopK<f64>), T: FnMut(usize, &mut TopK<f64>)> Nearest<'_, B, T> {
+impl<B: FnMut(usize, &mut TopK<f64>) -> f64, T: FnMut(usize, &mut TopK<f64>)> Nearest<'_, B, T> {
     #[inline(always)]
     fn rows_of<S: Lanes<f64>, const D: usize, const F: u8>(mut self, s: S) -> [u64; 2] {
         let box_of = (
@@ -94,12 +97,13 @@ impl<B: FnMut(usize, &mut TopK<f64>), T: FnMut(usize, &mut TopK<f64>)> Nearest<'
         let mut limit = f64::INFINITY;
         for row in self.rows.clone() {
             top.clear();
-            (self.begin)(row, &mut top);
+            let enough = (self.begin)(row, &mut top);
             let x: [S::V; D] = std::array::from_fn(|k| s.splat(self.x.column(k)[row]));
             let probe = Probe {
                 row,
                 x,
                 limit,
+                enough,
                 lengths: &box_of.0,
             };
             self.row::<S, D, F>(s, &probe, &box_of.1, &mut top, &mut seen);
@@ -168,6 +172,9 @@ impl<B: FnMut(usize, &mut TopK<f64>), T: FnMut(usize, &mut TopK<f64>)> Nearest<'
             let child = batch.first + lane;
             if level == 0 {
                 self.leaf::<S, D, F>(s, probe, child, top, seen);
+                if top.bound().is_some_and(|bound| bound < probe.enough) {
+                    return;
+                }
             } else {
                 level -= 1;
                 batches[level] = self.enter::<S, D, F>(s, level, child * FAN, &mine, lengths);
@@ -214,6 +221,7 @@ impl<B: FnMut(usize, &mut TopK<f64>), T: FnMut(usize, &mut TopK<f64>)> Nearest<'
             x,
             limit,
             lengths,
+            ..
         } = probe;
         let (row, limit) = (*row, *limit);
         let first = leaf * LEAF;

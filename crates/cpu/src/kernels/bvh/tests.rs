@@ -130,7 +130,7 @@ fn neighbours_are_those_of_all_pairs() {
                 cols: cols.clone(),
                 cut,
                 k: 7,
-                begin: |_: usize, _: &mut TopK<f64>| {},
+                begin: |_: usize, _: &mut TopK<f64>| f64::NEG_INFINITY,
                 take,
             };
             let seen = f64::dispatch(isa, search);

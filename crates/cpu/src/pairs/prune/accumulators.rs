@@ -42,6 +42,8 @@ pub(super) struct Accumulators<'e> {
     /// A pair counts for both ways round and is kept with its lower index first.
     half: bool,
     parts: Vec<Part<'e>>,
+    /// How many more pairs a row has that no fold needs than the row before; as sums wrap.
+    skipped: Vec<u64>,
     limits: &'e Limits,
 }
 
@@ -63,6 +65,7 @@ impl<'e> Accumulators<'e> {
         };
         let parts = job.folds.iter().map(part).collect();
         Accumulators {
+            skipped: vec![0; rows.len() + 1],
             rows,
             order,
             half,
@@ -149,6 +152,12 @@ impl<'e> Accumulators<'e> {
         let mut parts = self.parts.iter().zip(wholes);
         parts.any(|(part, whole)| part.fold.owes_pairs(*whole))
     }
+    /// Counts the same number of pairs of each of some sorted rows, which no fold needs.
+    pub(super) fn skip(&mut self, rows: &Range<usize>, pairs: u64) {
+        let (start, end) = (rows.start - self.rows.start, rows.end - self.rows.start);
+        self.skipped[start] = self.skipped[start].wrapping_add(pairs);
+        self.skipped[end] = self.skipped[end].wrapping_sub(pairs);
+    }
     /// Settles the pairs of sorted `row` with the columns `cols`, as judged, for folds that keep
     /// something by row.
     pub(super) fn settle_row(&mut self, wholes: &[Whole], row: usize, cols: &Range<usize>) {
@@ -160,6 +169,13 @@ impl<'e> Accumulators<'e> {
     /// The states.
     pub(super) fn finish(self) -> Vec<State> {
         let finish = |mut part: Part<'e>| {
+            let mut pairs = 0u64;
+            for (row, more) in self.rows.clone().zip(&self.skipped) {
+                pairs = pairs.wrapping_add(*more);
+                if pairs > 0 {
+                    part.fold.skip(&mut part.state, row, pairs);
+                }
+            }
             if let Some(mut fused) = part.fused {
                 fused.finish(&mut part.state);
             }

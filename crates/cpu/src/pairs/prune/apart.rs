@@ -77,6 +77,7 @@ impl Hulls {
         let limits = Limits::new(&[]);
         let folds = &self.folds;
         let mut pruner = Pruner::of_folds(job, folds, &limits);
+        pruner.look(&bounds);
         let decision = pruner.decide(&bounds, 0, |_| f64::NAN);
         let space = part.space(job.space.cutoff);
         let all = 0..space.m;

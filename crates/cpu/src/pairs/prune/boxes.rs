@@ -10,6 +10,7 @@ use crate::pairs::points::{Distances, NOT_FINITE};
 use crate::pairs::program::{Program, compile};
 use crate::pairs::rows::Rows;
 use crate::pairs::vm::Vm;
+use crate::pairs::worst_row::WorstRow;
 use std::sync::Arc;
 use zipfold_core::fold::{BLOCK, Fold};
 use zipfold_core::pair::interval_bounds::Bounds;
@@ -23,8 +24,13 @@ use zipfold_plan::{Evaluator, Plan};
 pub struct Boxes<'j> {
     pub(super) hierarchy: Hierarchy<'j>,
     pub(super) vm: Vm<'j, f64>,
-    /// Leaves in the order of their bounds, for one fold that looks for the best.
-    pub(super) best_first: bool,
+    /// What is looked for, where leaves come in the order of their bounds; nothing where they come in
+    /// their own order.
+    pub(super) sought: Vec<Sought>,
+    /// By fold, of answers that are one row alone: what is known of it.
+    pub(super) worst_rows: Vec<Option<WorstRow>>,
+    /// The roots that may be NaN.
+    pub(super) odd: Vec<usize>,
     /// Boxes of single rows of x.
     pub(super) points: Level,
     /// Points of a histogram of distances, swept by their own kernel.
@@ -101,11 +107,13 @@ impl<'j> Boxes<'j> {
             sums: None,
             unit: 1.0,
         };
-        let best_first = looks_for_best(job);
+        let worst_rows = (0..job.folds.len()).map(|at| WorstRow::of_fold(job, plan, at));
         Ok(Boxes {
             hierarchy,
             vm,
-            best_first,
+            sought: sought(job),
+            worst_rows: worst_rows.collect(),
+            odd: may_be_nan(low),
             points,
             distances,
         })
@@ -116,11 +124,55 @@ impl<'j> Boxes<'j> {
     }
 }
 
-/// Whether the one fold looks for the best values, and no cut-off decides too.
-fn looks_for_best(job: &Job) -> bool {
-    let [fold] = job.folds.as_slice() else {
-        return false;
+/// The roots that are not truth values.
+fn may_be_nan(low: &Lowered) -> Vec<usize> {
+    let roots = low.formula.roots.iter().enumerate();
+    let numbers = roots.filter(|(_, root)| !low.formula.ty(**root).truth);
+    numbers.map(|(at, _)| at).collect()
+}
+
+/// Values that a walk looks for, the best first.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sought {
+    /// The root of the values.
+    pub(super) root: usize,
+    /// The largest rather than the least.
+    pub(super) largest: bool,
+    /// Who says which values matter.
+    pub(super) by: SoughtBy,
+}
+
+/// Who says which values matter.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum SoughtBy {
+    /// The rows of this fold: what each has kept.
+    Fold(usize),
+    /// The extremes of this number that were found so far.
+    Ends(usize),
+}
+
+/// What the folds look for, if all of them look for the best values, and no cut-off decides too.
+fn sought(job: &Job) -> Vec<Sought> {
+    if let [Fold::Extremes(fold)] = job.folds.as_slice() {
+        let ends = |(at, root): (usize, &usize)| {
+            [false, true].map(|largest| Sought {
+                root: *root,
+                largest,
+                by: SoughtBy::Ends(at),
+            })
+        };
+        return fold.roots.iter().enumerate().flat_map(ends).collect();
+    }
+    let best = |(at, fold): (usize, &Fold)| {
+        let best = fold.best()?;
+        Some(Sought {
+            root: best.root,
+            largest: best.largest,
+            by: SoughtBy::Fold(at),
+        })
     };
-    let best = fold.best().is_some() && job.cutoff_root.is_none();
-    best || matches!(fold, Fold::Extremes(_))
+    let all = job.folds.iter().enumerate().map(best);
+    let all: Option<Vec<Sought>> = all.collect();
+    all.filter(|_| job.cutoff_root.is_none())
+        .unwrap_or_default()
 }

@@ -4,7 +4,7 @@
 use super::limits::Limits;
 use zipfold_core::Job;
 use zipfold_core::fold::{Fold, Known, Whole};
-use zipfold_core::pair::interval_bounds::Bounds;
+use zipfold_core::pair::interval_bounds::{Bounds, LANES};
 
 /// What is known of a box of pairs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +27,8 @@ pub(super) struct Pruner<'j> {
     cutoff: Option<(usize, f64)>,
     /// Of extremes, those found so far.
     limits: &'j Limits,
+    /// By lane, whether the bounds of all roots are known.
+    known: [bool; LANES],
     /// By fold, after [`PruneDecision::Settled`].
     pub(super) wholes: Vec<Whole>,
 }
@@ -44,8 +46,25 @@ impl<'j> Pruner<'j> {
             roots: job.low.formula.roots.len(),
             cutoff,
             limits,
+            known: [false; LANES],
             wholes: vec![Whole::Nothing; folds.len()],
         }
+    }
+    /// Looks at bounds that were computed anew. Call it before [`Self::decide`].
+    #[inline]
+    pub(super) fn look(&mut self, bounds: &Bounds<'_>) {
+        self.known = [true; LANES];
+        for root in 0..self.roots {
+            let spans = bounds.root(root);
+            for (lane, known) in self.known.iter_mut().enumerate() {
+                *known &= spans.lane(lane).is_known();
+            }
+        }
+    }
+    /// Whether all values of a lane are numbers, of all rows of its box.
+    #[inline]
+    pub(super) fn is_known(&self, lane: usize) -> bool {
+        self.known[lane]
     }
     /// The verdict on lane `lane` of `bounds`; `worst(fold)` is what a value must not exceed to
     /// matter (for minima and neighbours, negated where the largest are wanted), NaN while
@@ -67,7 +86,7 @@ impl<'j> Pruner<'j> {
                 return PruneDecision::Evaluate;
             }
         }
-        let known = (0..self.roots).all(|root| bounds.root(root).lane(lane).is_known());
+        let known = self.known[lane];
         for (at, fold) in self.folds.iter().enumerate() {
             let found = FoldKnown {
                 worst: || worst(at),

@@ -6,7 +6,7 @@ use crate::kernels::compress::{Pages, Predicate, append_matching};
 use crate::kernels::top_k::TopK;
 use std::ops::Range;
 use zipfold_core::fold::{
-    Bounded, Fold, Histogram, HistogramState, Join, Nearest, NearestState, Scattered, State, worse,
+    Bounded, Fold, Histogram, Join, Nearest, NearestState, Reduce, Scattered, State, worse,
 };
 use zipfold_vector::simd::{Element, Isa, Kernel, Lanes};
 
@@ -30,7 +30,12 @@ pub(super) fn fused<'e>(
     rows: &Range<usize>,
     isa: Isa,
 ) -> Option<Box<dyn Fused + 'e>> {
-    let table: [Make<'e>; 3] = [Lists::make, VectorMatches::make, FormulasByBin::make];
+    let table: [Make<'e>; 4] = [
+        Lists::make,
+        VectorMatches::make,
+        FormulasByBin::make,
+        ResultsOfRows::make,
+    ];
     table.into_iter().find_map(|make| make(fold, rows, isa))
 }
 
@@ -161,14 +166,44 @@ impl Fused for FormulasByBin<'_> {
     fn finish(&mut self, _: &mut State) {}
 }
 
+/// Counts and best values of rows: runs of values are counted, and those without a better value are
+/// told, by vectors.
+struct ResultsOfRows<'e> {
+    fold: &'e Reduce,
+    isa: Isa,
+}
+
+impl<'e> ResultsOfRows<'e> {
+    fn make(fold: &'e Fold, _: &Range<usize>, isa: Isa) -> Option<Box<dyn Fused + 'e>> {
+        let Fold::Reduce(fold) = fold else {
+            return None;
+        };
+        Some(Box::new(ResultsOfRows { fold, isa }))
+    }
+}
+
+impl Fused for ResultsOfRows<'_> {
+    fn absorb(&mut self, state: &mut State, line: &Scattered<'_>) {
+        let State::Reduce(state) = state else {
+            return;
+        };
+        let fold = self.fold;
+        f64::dispatch(self.isa, AbsorbRun { fold, state, line });
+    }
+    fn worst(&self, _: &Range<usize>) -> Option<f64> {
+        None
+    }
+    fn finish(&mut self, _: &mut State) {}
+}
+
 /// A run of at most a block.
-struct AbsorbRun<'a> {
-    fold: &'a Histogram,
-    state: &'a mut HistogramState,
+struct AbsorbRun<'a, F: Bounded> {
+    fold: &'a F,
+    state: &'a mut F::State,
     line: &'a Scattered<'a>,
 }
 
-impl Kernel<f64> for AbsorbRun<'_> {
+impl<F: Bounded> Kernel<f64> for AbsorbRun<'_, F> {
     type Output = ();
     #[inline(always)]
     fn run<S: Lanes<f64>>(self, _: S) {

@@ -18,8 +18,9 @@ use super::decision::{PruneDecision, Pruner};
 use super::limits::Limits;
 use super::sorted::{Orders, Sorted};
 use super::tree::{Level, Tree};
+use crate::pairs::worst_row::WorstRow;
 use std::ops::Range;
-use zipfold_core::fold::{Tally, Whole};
+use zipfold_core::fold::{Tally, Whole, worse};
 use zipfold_core::pair::interval_bounds::{Bounds, LANES};
 use zipfold_core::{Domain, Job, Result, Side, Space};
 use zipfold_plan::executor::{Folded, Sink};
@@ -92,9 +93,11 @@ pub(super) struct BoxWalk<'e, 'j> {
     /// Columns of the current tile.
     pub(super) cols: Range<usize>,
     /// What a value must not exceed to matter, where another keeps the best of a row.
-    pub(super) worst: Option<f64>,
+    pub(super) told: Option<f64>,
     /// Leaves whose pairs the walk leaves to another.
     pub(super) without: Range<usize>,
+    /// By fold, of answers that are one row alone: what is known of it.
+    worst_rows: &'e [Option<WorstRow>],
 }
 
 impl<'e, 'j> BoxWalk<'e, 'j> {
@@ -117,8 +120,28 @@ impl<'e, 'j> BoxWalk<'e, 'j> {
             sink,
             held: 0,
             cols: 0..0,
-            worst: None,
+            told: None,
             without: 0..0,
+            worst_rows: &[],
+        }
+    }
+    /// The same walk, which leaves rows that cannot be the answer.
+    pub(super) fn leaving(self, worst_rows: &'e [Option<WorstRow>]) -> Self {
+        BoxWalk { worst_rows, ..self }
+    }
+    /// What a value of fold `at` must not exceed to matter to any of `rows`; NaN while everything
+    /// matters.
+    #[inline]
+    pub(super) fn worst(&self, at: usize, rows: &Range<usize>) -> f64 {
+        worst(&self.accumulators, self.worst_rows, at, rows)
+    }
+    /// Takes what `rows` have kept, which have met all columns.
+    pub(super) fn learn(&self, rows: &Range<usize>) {
+        for (at, known) in self.worst_rows.iter().enumerate() {
+            let Some(known) = known else { continue };
+            for row in rows.clone() {
+                known.learn(self.accumulators.worst(at, &(row..row + 1)));
+            }
         }
     }
     /// Asks for room for the matches found, and for as many more as `pairs` pairs may be.
@@ -152,7 +175,7 @@ impl<'e, 'j> BoxWalk<'e, 'j> {
         let mut open = vec![(top, 0)];
         while let Some((level, first)) = open.pop() {
             self.set_boxes(level, first);
-            self.bounds.run();
+            self.bound();
             for lane in 0..LANES.min(hierarchy.tree.levels[level].count - first) {
                 let cols = self.columns(level, first + lane);
                 // A box that the walk has a part of: only smaller boxes can be settled.
@@ -190,7 +213,7 @@ impl<'e, 'j> BoxWalk<'e, 'j> {
         let mut first = 0;
         for level in (0..hierarchy.tree.levels.len()).rev() {
             self.set_boxes(level, first);
-            self.bounds.run();
+            self.bound();
             let bound = |lane: usize| self.bounds.root(root).lane(lane).falling(largest).lo;
             let lanes = 0..LANES.min(hierarchy.tree.levels[level].count - first);
             let found = lanes.min_by(|a, b| bound(*a).total_cmp(&bound(*b)));
@@ -200,6 +223,11 @@ impl<'e, 'j> BoxWalk<'e, 'j> {
             }
         }
         first
+    }
+    /// Computes the bounds of the boxes that are set.
+    pub(super) fn bound(&mut self) {
+        self.bounds.run();
+        self.pruner.look(&self.bounds);
     }
     /// Sets the bounds of y: the boxes of a level from `first` on, a lane each.
     pub(super) fn set_boxes(&mut self, level: usize, first: usize) {
@@ -218,8 +246,9 @@ impl<'e, 'j> BoxWalk<'e, 'j> {
         rows: &Range<usize>,
         cols: &Range<usize>,
     ) -> Result<bool> {
-        let (accumulators, told) = (&self.accumulators, self.worst);
-        let worst = |fold: usize| told.unwrap_or_else(|| accumulators.worst(fold, rows));
+        let (accumulators, worst_rows, told) = (&self.accumulators, self.worst_rows, self.told);
+        let worst =
+            |fold: usize| told.unwrap_or_else(|| worst(accumulators, worst_rows, fold, rows));
         match self.pruner.decide(&self.bounds, lane, worst) {
             PruneDecision::Evaluate => return Ok(false),
             PruneDecision::Far => {
@@ -245,6 +274,11 @@ impl<'e, 'j> BoxWalk<'e, 'j> {
         if !self.accumulators.has_rows(&self.pruner.wholes) {
             return Ok(());
         }
+        let nothing = (self.pruner.wholes.iter()).all(|whole| *whole == Whole::Nothing);
+        if nothing && all_meet(hierarchy.space.domain, rows, cols) {
+            self.accumulators.skip(rows, cols.len() as u64);
+            return Ok(());
+        }
         for row in rows.clone() {
             for run in hierarchy.space.columns(row, cols) {
                 if !run.is_empty() {
@@ -265,6 +299,39 @@ impl<'e, 'j> BoxWalk<'e, 'j> {
             states: self.accumulators.finish(),
         }
     }
+}
+
+/// Whether each of `rows` meets all of `cols`: where the space has all pairs, and off its diagonal.
+fn all_meet(domain: Domain, rows: &Range<usize>, cols: &Range<usize>) -> bool {
+    match domain {
+        Domain::Cross | Domain::Square => true,
+        Domain::Ordered => rows.end <= cols.start || cols.end <= rows.start,
+        Domain::Triangle | Domain::Diagonal => rows.end <= cols.start,
+    }
+}
+
+/// What a value of fold `at` must not exceed to matter to any of `rows`: nothing to a row that cannot
+/// be the answer.
+#[inline]
+fn worst(
+    accumulators: &Accumulators<'_>,
+    worst_rows: &[Option<WorstRow>],
+    at: usize,
+    rows: &Range<usize>,
+) -> f64 {
+    let Some(Some(known)) = worst_rows.get(at) else {
+        return accumulators.worst(at, rows);
+    };
+    let limit = known.limit();
+    let of_row = |row: usize| {
+        let worst = accumulators.worst(at, &(row..row + 1));
+        if worst < limit {
+            f64::NEG_INFINITY
+        } else {
+            worst
+        }
+    };
+    rows.clone().map(of_row).fold(f64::NEG_INFINITY, worse)
 }
 
 /// The bounds of some boxes together.

@@ -68,7 +68,7 @@ impl Limits {
 }
 
 /// Bits in the order of the numbers.
-fn key(v: f64) -> u64 {
+pub(in crate::pairs) fn key(v: f64) -> u64 {
     let bits = v.to_bits();
     if v.is_sign_negative() {
         !bits
@@ -77,7 +77,8 @@ fn key(v: f64) -> u64 {
     }
 }
 
-fn number(key: u64) -> f64 {
+/// The number of these bits.
+pub(in crate::pairs) fn number(key: u64) -> f64 {
     f64::from_bits(if key >> 63 == 1 {
         key & !(1 << 63)
     } else {

@@ -70,7 +70,7 @@ impl<'j> SortedRows<'j> {
                 Wanted::Near => self.near(&mut walk, &mine).collect(),
                 Wanted::Rest(worst) => {
                     let near = self.near(&mut walk, &mine);
-                    walk.worst = Some(worst[at]);
+                    walk.told = Some(worst[at]);
                     walk.without = near;
                     walk.leaves(&mine)?
                 }

@@ -20,6 +20,7 @@ use crate::kernels::bvh::{Bvh, Cut, Ends, Extremes, MOST, Measure, Nearest, Samp
 use crate::kernels::top_k::TopK;
 use crate::pairs::points::NOT_FINITE;
 use crate::pairs::reductions;
+use crate::pairs::worst_row::WorstRow;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use zipfold_core::fold::nearest::Neighbour;
@@ -33,6 +34,8 @@ use zipfold_plan::search::{Search, SearchQuestion};
 use zipfold_plan::{Plan, Tile, prune, tiles};
 use zipfold_vector::simd::{Element, Isa};
 
+/// Rows that meet all columns first, where the answer is one row.
+const FIRST: usize = 64;
 /// Rows between two looks whether to stop.
 const STEP: usize = 256;
 
@@ -51,6 +54,8 @@ pub struct RangeSearch<'j> {
     space: Space,
     /// The extremes that all threads have found.
     ends: Ends,
+    /// What is known of the row that is the answer, where it is one row alone.
+    worst: Option<WorstRow>,
     /// Pairs that were evaluated to begin with, until a batch has told of them.
     sampled: AtomicU64,
 }
@@ -112,8 +117,12 @@ impl<'j> RangeSearch<'j> {
             cut: cut_of(space.domain),
             space,
             ends: Ends::default(),
+            worst: WorstRow::of_fold(job, plan, 0),
             sampled: AtomicU64::new(0),
         };
+        if let (SearchQuestion::Nearest(k), Some(_)) = (search.question, &range_search.worst) {
+            range_search.meet_first(k);
+        }
         if range_search.question == SearchQuestion::Extremes {
             let sample = Sample(range_search.extreme(false, 0..0, 0..0));
             range_search
@@ -134,6 +143,14 @@ impl<'j> RangeSearch<'j> {
             ends: &self.ends,
         }
     }
+    /// Some rows meet all columns, so that others are soon known to be nearer.
+    fn meet_first(&self, k: usize) {
+        let n = self.space.n;
+        for row in (0..n).step_by(n.div_ceil(FIRST).max(1)) {
+            let seen = self.nearest(row, &mut [vec![]], k, row..row + 1, 0..self.space.m);
+            self.sampled.fetch_add(seen, Ordering::Relaxed);
+        }
+    }
     fn other(&self) -> &Bvh {
         self.y.as_ref().unwrap_or(&self.x)
     }
@@ -152,7 +169,8 @@ impl<'j> RangeSearch<'j> {
                 Ok(look(false) + look(true) + self.sampled.swap(0, Ordering::Relaxed))
             }
             (SearchPart::Lists(first, lists), SearchQuestion::Nearest(k)) => {
-                Ok(self.nearest(*first, lists, k, rows, cols))
+                let seen = self.nearest(*first, lists, k, rows, cols);
+                Ok(seen + self.sampled.swap(0, Ordering::Relaxed))
             }
             (SearchPart::Matches(matches), SearchQuestion::Within(limit)) => {
                 let take = |row: usize, found: &[u32]| matches.keep(row, found);
@@ -183,13 +201,20 @@ impl<'j> RangeSearch<'j> {
         cols: Range<usize>,
     ) -> u64 {
         let lists = std::cell::RefCell::new(lists);
+        let worst = self.worst.as_ref();
         // Lists of other columns of a row are gone on with.
         let begin = |row: usize, top: &mut TopK<f64>| {
             for (value, name) in &lists.borrow()[row - first] {
                 top.push((*value, *name as u32));
             }
+            worst.map_or(f64::NEG_INFINITY, WorstRow::limit)
         };
+        // A row that has not met all columns may find a nearer one.
+        let whole = cols == (0..self.space.m);
         let take = |row: usize, top: &mut TopK<f64>| {
+            if let (Some(worst), Some(bound), true) = (worst, top.bound(), whole) {
+                worst.learn(bound);
+            }
             lists.borrow_mut()[row - first] = top
                 .finish()
                 .iter()

@@ -245,13 +245,13 @@ impl Search<'_, '_> {
         let (lo, hi) = (&level.lo[first..], &level.hi[first..]);
         self.bounds.set_lanes(Side::Y, lo, hi, level.stride);
         self.bounds.run();
+        self.pruner.look(&self.bounds);
     }
     /// Between what the values of a lane lie, negated where the largest are wanted; anything where
     /// one of them may be none.
     fn ends(&self, lane: usize, best: &Best) -> (f64, f64) {
         let span = |root: usize| self.bounds.root(root).lane(lane);
-        let mut roots = 0..self.job.low.formula.roots.len();
-        if !roots.all(|root| span(root).is_known()) {
+        if !self.pruner.is_known(lane) {
             return (f64::NEG_INFINITY, f64::INFINITY);
         }
         let of_best = span(best.root).falling(best.largest);
@@ -300,6 +300,7 @@ impl Search<'_, '_> {
         for unit in at * LANES..((at + 1) * LANES).min(self.x.units.count) {
             set(&mut self.bounds, &self.x.units, unit);
             self.bounds.run();
+            self.pruner.look(&self.bounds);
             for lane in (0..LANES).filter(|lane| open[*lane]) {
                 if self.verdict(lane) == PruneDecision::Evaluate {
                     let (rows, cols) = (self.x.unit(unit), self.y.unit(first + lane));

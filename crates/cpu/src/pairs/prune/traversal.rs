@@ -11,10 +11,11 @@
 //!         bounds of the rows of a group against it: settled, or
 //!         evaluate the row against the leaf; admit; the folds absorb
 //!         histograms of distances note the leaf instead; the points kernel sweeps all noted strips
-//! best first (nearest, extremes), for each group of rows
-//!     heap = boxes of y by the best value that their bounds allow
-//!     pop a box: not better than the worst value kept: stop
-//!                a leaf: its rows as above; else: bounds of its children → heap
+//! best first (all folds look for the best: nearest, minima, extremes), for each group of rows
+//!     for each fold
+//!         heap = boxes of y by the best value that their bounds allow
+//!         pop a box: not better than the worst value kept: next fold
+//!                    a leaf that no fold has met: its rows as above; else: bounds of its children → heap
 //!     what was never reached changes nothing: counted and skipped
 //! ```
 //!
@@ -23,7 +24,7 @@
 //! Leaves in ascending order keep the values of a row in the order of the sorted columns.
 
 use super::accumulators::Run;
-use super::boxes::Boxes;
+use super::boxes::{Boxes, Sought, SoughtBy};
 use super::hierarchy::{BoxWalk, GROUP};
 use crate::kernels::histogram::{Histogram as Sweep, Span, Strip};
 use crate::pairs::points::Distances;
@@ -31,15 +32,38 @@ use crate::pairs::vm::Scratch;
 use std::cmp;
 use std::collections::BinaryHeap;
 use std::ops::Range;
-use zipfold_core::fold::{Extremes, Fold, Tally, Whole};
+use zipfold_core::fold::Whole;
 use zipfold_core::pair::interval_bounds::LANES;
 use zipfold_core::problem::NanPolicy;
-use zipfold_core::{Result, Side};
-use zipfold_plan::executor::{Executor, Folded, Sink, Stop};
-use zipfold_plan::{Tile, tiles};
+use zipfold_core::{Job, Result, Side};
+use zipfold_plan::executor::{Declined, Executor, Folded, Nowhere, Sink, Stop};
+use zipfold_plan::{Evaluator, Plan, Tile, tiles};
 
 /// Rows of x in a block: its groups are the lanes of one evaluation of bounds.
 const BLOCK: usize = GROUP * LANES;
+
+/// Groups of rows that meet all columns first, where the answer is one row.
+const FIRST: usize = 8;
+
+/// Sorts and boxes the rows of `job`, whose pairs `evaluator` computes. Where the answer is one row,
+/// some rows meet all columns, so that others are soon known to be better.
+pub fn load_boxes<'j>(
+    job: &'j Job,
+    plan: &Plan,
+    evaluator: Evaluator,
+) -> std::result::Result<Boxes<'j>, Declined> {
+    let boxes = Boxes::load(job, plan, evaluator)?;
+    let all = boxes.hierarchy.groups.count;
+    let first = (0..all).step_by(all.div_ceil(FIRST).max(1));
+    let sought = plan.leaves_rows && !boxes.sought.is_empty();
+    for group in first.filter(|_| sought) {
+        let rows = group * GROUP..((group + 1) * GROUP).min(job.space.n);
+        let mut walk = Traversal::new(&boxes, rows.clone(), &Nowhere, Stop::default());
+        let met = walk.tile(&rows, &(0..job.space.m));
+        met.map_err(|_| "the first rows cannot be computed")?;
+    }
+    Ok(boxes)
+}
 
 impl Executor for Boxes<'_> {
     fn run(&self, tiles: &[Tile], sink: &dyn Sink, stop: Stop<'_>) -> Result<Folded> {
@@ -65,6 +89,9 @@ pub(super) struct Traversal<'e, 'j> {
     stop: Stop<'e>,
     /// Pairs of each row of a group that met a leaf: as walked, and as the space counts them.
     seen: [[u64; 2]; GROUP],
+    /// The leaves that a group has met, where they come in the order of their bounds.
+    visited: Vec<usize>,
+    is_visited: Vec<bool>,
 }
 
 /// A box of y that waits for its turn: the one with the best bound first.
@@ -107,12 +134,14 @@ impl<'e, 'j> Traversal<'e, 'j> {
         let isa = crate::pairs::reductions::isa(pruned.vm.isa);
         Traversal {
             pruned,
-            walk: BoxWalk::new(&pruned.hierarchy, isa, rows, sink),
+            walk: BoxWalk::new(&pruned.hierarchy, isa, rows, sink).leaving(&pruned.worst_rows),
             stop,
             sweep: pruned.distances.as_ref().map(|d| (d, d.sweep())),
             strips: vec![Strip::default(); LANES],
             scratch: pruned.vm.scratch(),
             seen: [[0; 2]; GROUP],
+            visited: vec![],
+            is_visited: vec![false; pruned.hierarchy.tree.levels[0].count],
         }
     }
     /// Visits the pairs of `rows` and `cols`.
@@ -121,15 +150,15 @@ impl<'e, 'j> Traversal<'e, 'j> {
     /// Those of the sink; `Interrupted` when told to stop.
     pub(super) fn tile(&mut self, rows: &Range<usize>, cols: &Range<usize>) -> Result<()> {
         self.walk.cols = cols.clone();
-        let step = if self.pruned.best_first { GROUP } else { BLOCK };
+        let best_first = !self.pruned.sought.is_empty();
+        let step = if best_first { GROUP } else { BLOCK };
         let mut start = rows.start;
         while start < rows.end {
             self.stop.check()?;
             let end = rows.end.min((start / step + 1) * step);
-            match (self.pruned.best_first, &self.walk.hierarchy.job.folds[0]) {
-                (true, Fold::Extremes(f)) => self.extremes(f, start..end)?,
-                (true, _) => self.nearest_first(start..end)?,
-                (false, _) => self.block(start..end)?,
+            match best_first {
+                true => self.best_first(start..end)?,
+                false => self.block(start..end)?,
             }
             start = end;
         }
@@ -186,7 +215,7 @@ impl<'e, 'j> Traversal<'e, 'j> {
             &groups.hi[first..],
             groups.stride,
         );
-        self.walk.bounds.run();
+        self.walk.bound();
         let mut open = [false; LANES];
         for (lane, open) in open
             .iter_mut()
@@ -229,7 +258,7 @@ impl<'e, 'j> Traversal<'e, 'j> {
             &points.hi[first..],
             points.stride,
         );
-        self.walk.bounds.run();
+        self.walk.bound();
         for row in rows.clone() {
             for run in self.walk.hierarchy.space.columns(row, &cols) {
                 if run.is_empty() {
@@ -249,75 +278,61 @@ impl<'e, 'j> Traversal<'e, 'j> {
         }
         Ok(())
     }
-    /// Leaves in ascending order of the best value they may hold, until none can improve any row of
-    /// the group.
-    fn nearest_first(&mut self, rows: Range<usize>) -> Result<()> {
-        let best = self.walk.hierarchy.job.folds[0].best();
-        let wanted = best.map_or((0, false), |best| (best.root, best.largest));
-        self.search(&rows, wanted, |traversal| {
-            traversal.walk.accumulators.worst(0, &rows)
-        })?;
+    /// Leaves in ascending order of the best value they may hold, until none can improve what is
+    /// sought: for one of the folds after another, each leaf once.
+    fn best_first(&mut self, rows: Range<usize>) -> Result<()> {
+        self.seen = [[0; 2]; GROUP];
+        for at in 0..self.pruned.sought.len() {
+            self.search(&rows, self.pruned.sought[at])?;
+        }
+        for leaf in self.visited.drain(..) {
+            self.is_visited[leaf] = false;
+        }
+        // All columns in one tile: the rows have met them.
+        if self.walk.cols == (0..self.walk.hierarchy.job.space.m) {
+            self.walk.learn(&rows);
+        }
         self.rest(rows);
         Ok(())
     }
-    /// Leaves in the order of the least, then of the largest values that they may hold, until none
-    /// can be beyond the limits.
-    fn extremes(&mut self, fold: &Extremes, rows: Range<usize>) -> Result<()> {
-        let ends = (0..fold.roots.len()).flat_map(|at| [(at, false), (at, true)]);
-        for (round, (at, largest)) in ends.enumerate() {
-            let limit = move |traversal: &Self| {
-                let [least, most] = traversal.walk.hierarchy.limits.ends(at);
+    /// What a value must not exceed to matter, negated where the largest are sought.
+    fn limit(&self, sought: Sought, rows: &Range<usize>) -> f64 {
+        match sought.by {
+            SoughtBy::Fold(at) => self.walk.worst(at, rows),
+            SoughtBy::Ends(at) => {
+                let [least, most] = self.walk.hierarchy.limits.ends(at);
                 // What is as good as the limit changes nothing; where there is none yet, anything
                 // does.
-                (if largest { -most } else { least }).next_down()
-            };
-            let before = self.walk.tally;
-            self.search(&rows, (fold.roots[at], largest), limit)?;
-            if round == 0 {
-                self.rest(rows.clone());
-                continue;
+                (if sought.largest { -most } else { least }).next_down()
             }
-            // Pairs are told of once; those evaluated again count as not left out.
-            let again: u64 = self.seen.iter().map(|[_, pairs]| pairs).sum();
-            self.walk.tally = Tally {
-                skipped: before.skipped.saturating_sub(again),
-                ..before
-            };
         }
-        Ok(())
     }
-    /// Leaves in ascending order of the best value of a root they may hold, until none has one up
-    /// to `limit`.
-    fn search(
-        &mut self,
-        rows: &Range<usize>,
-        best: (usize, bool),
-        limit: impl Fn(&Self) -> f64,
-    ) -> Result<()> {
-        self.seen = [[0; 2]; GROUP];
+    /// Leaves in ascending order of the best value that they may hold of what is sought, until none
+    /// has one that matters.
+    fn search(&mut self, rows: &Range<usize>, sought: Sought) -> Result<()> {
         let mut heap = BinaryHeap::new();
         let top = self.walk.hierarchy.tree.levels.len() - 1;
-        self.offer(&mut heap, rows, (top, 0), best, limit(self));
+        self.offer(&mut heap, rows, (top, 0), sought);
         while let Some(next) = heap.pop() {
-            if next.best > limit(self) {
+            if next.best > self.limit(sought, rows) {
                 break;
             }
             match next.level {
+                0 if self.is_visited[next.at] => {}
                 0 => {
+                    self.is_visited[next.at] = true;
+                    self.visited.push(next.at);
                     self.set_leaf(next.at);
                     self.rows(rows, next.at)?;
                 }
-                level => {
-                    let limit = limit(self);
-                    self.offer(&mut heap, rows, (level - 1, next.at * LANES), best, limit);
-                }
+                level => self.offer(&mut heap, rows, (level - 1, next.at * LANES), sought),
             }
         }
         Ok(())
     }
     /// What was not visited cannot change any row.
     fn rest(&mut self, rows: Range<usize>) {
-        let wholes = [Whole::Nothing];
+        let wholes = vec![Whole::Nothing; self.walk.hierarchy.job.folds.len()];
         for row in rows {
             let one = row..row + 1;
             let [walked, pairs] = self.seen[row % GROUP];
@@ -336,9 +351,9 @@ impl<'e, 'j> Traversal<'e, 'j> {
         heap: &mut BinaryHeap<Waiting>,
         rows: &Range<usize>,
         (level, first): (usize, usize),
-        (root, largest): (usize, bool),
-        worst: f64,
+        sought: Sought,
     ) {
+        let worst = self.limit(sought, rows);
         let groups = &self.walk.hierarchy.groups;
         let group = rows.start / GROUP;
         self.walk.bounds.set_one(
@@ -348,14 +363,14 @@ impl<'e, 'j> Traversal<'e, 'j> {
             groups.stride,
         );
         self.walk.set_boxes(level, first);
-        self.walk.bounds.run();
+        self.walk.bound();
         for lane in 0..LANES.min(self.walk.hierarchy.tree.levels[level].count - first) {
             if self.walk.columns(level, first + lane).is_empty() {
                 continue;
             }
-            let known = (0..self.walk.hierarchy.job.low.formula.roots.len())
-                .all(|r| self.walk.bounds.root(r).lane(lane).is_known());
-            let best = self.walk.bounds.root(root).lane(lane).falling(largest).lo;
+            let known = self.walk.pruner.is_known(lane);
+            let best = self.walk.bounds.root(sought.root).lane(lane);
+            let best = best.falling(sought.largest).lo;
             let best = if known { best } else { f64::NEG_INFINITY };
             let beaten = best > worst;
             if !beaten {
@@ -373,8 +388,8 @@ impl<'e, 'j> Traversal<'e, 'j> {
         let first = leaf * self.walk.hierarchy.tree.leaf;
         let values = &self.scratch;
         let lanes = run.start - first..run.end - first;
-        let clean = !values.all().iter().any(|v| {
-            v[lanes.clone()]
+        let clean = !self.pruned.odd.iter().any(|root| {
+            values.root(*root)[0][lanes.clone()]
                 .iter()
                 .fold(false, |any, v| any | v.is_nan())
         });
