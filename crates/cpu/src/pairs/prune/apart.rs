@@ -90,6 +90,11 @@ impl Hulls {
         match decision {
             PruneDecision::Far => tally.beyond_cutoff = pairs,
             PruneDecision::Settled if !pruner.matters() => {
+                // Results by row hear of the pairs of each row.
+                let mut by_row = folds.iter().zip(&pruner.wholes);
+                if by_row.any(|(fold, whole)| fold.owes_pairs(*whole)) {
+                    return None;
+                }
                 tally.counted = pairs;
                 let settled = folds.iter().zip(&mut states).zip(&pruner.wholes);
                 settled.for_each(|((fold, state), whole)| fold.settle_count(state, *whole, pairs));
