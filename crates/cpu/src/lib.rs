@@ -6,3 +6,4 @@ pub mod machine;
 pub mod pairs;
 
 pub use machine::detect;
+pub use zipfold_vector::memory::give_freed_back;

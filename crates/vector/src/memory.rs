@@ -187,6 +187,22 @@ pub fn large_pages<T>(fresh: &mut [T]) {
     unsafe { madvise(start.add(skip).cast(), len, HUGE) };
 }
 
+/// Gives memory that was freed back to the system. The allocator of glibc keeps what threads have freed
+/// in their arenas, where the next step of a run, which allocates other sizes, does not find it.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+pub fn give_freed_back() {
+    // SAFETY: this is the declaration of the C library that the program is linked with.
+    unsafe extern "C" {
+        fn malloc_trim(kept: usize) -> i32;
+    }
+    // SAFETY: it changes no memory that is in use, and may be called from any thread.
+    unsafe { malloc_trim(0) };
+}
+
+/// Other allocators decide for themselves.
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+pub fn give_freed_back() {}
+
 /// Elsewhere pages are as the system makes them.
 #[cfg(not(target_os = "linux"))]
 pub fn large_pages<T>(_: &mut [T]) {}

@@ -352,6 +352,10 @@ pub(crate) fn outputs<T: Typed>(
     most: u64,
     workers: &Workers,
 ) -> Result<Vec<Output>> {
+    if runs.iter().any(|written| !written.is_empty()) {
+        // Blocks of runs take the memory that batches of matches had.
+        zipfold_cpu::give_freed_back();
+    }
     let stores = &places.stores;
     let mut parts = parts.into_iter();
     let output = |(at, (place, mut state)): (usize, (Place<T>, State))| {
