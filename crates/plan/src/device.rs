@@ -178,11 +178,13 @@ fn device_tiling(
 /// Sets how `plan` prunes, and returns the work for that.
 ///
 /// The host, should it take over, must walk the same rows in the same order: strategies that sort
-/// them otherwise, or not as the device does, go.
+/// them otherwise, or not as the device does, go. No device leaves rows early.
 fn prune_as(job: &Job, plan: &mut Plan, pruned: Option<Pruned>, work: DeviceWork) -> DeviceWork {
+    plan.leaves_rows = false;
     let Some(pruned) = pruned else {
         plan.prune = Prune::default();
-        plan.strategies.retain(|strategy| !strategy.is_pruned());
+        let walks_alike = |s: &Strategy| !s.is_pruned() && *s != Strategy::Farthest;
+        plan.strategies.retain(walks_alike);
         return work;
     };
     plan.prune = pruned.by_boxes();

@@ -45,7 +45,7 @@ pub mod strategy;
 pub mod sweep;
 pub mod swept;
 pub mod tiles;
-mod worst_row;
+pub mod worst_row;
 
 pub use bytes::{dense_bytes, sorted_bytes, working_bytes};
 pub use choose::choose;

@@ -148,7 +148,8 @@ pub fn serve(job: &Job) -> bool {
         Fold::Histogram(_) => true,
         Fold::Join(join) => join.is_inner(),
         Fold::Nearest(_) | Fold::Top(_) => of_best,
-        Fold::Reduce(_) => of_best && fold.traits().bounded,
+        // Sums of conditions keep the number of pairs of each row, which no square has.
+        Fold::Reduce(reduce) => of_best && fold.traits().bounded && !reduce.op.adds(),
         Fold::Extremes(_)
         | Fold::Dense(_)
         | Fold::Quantile(_)

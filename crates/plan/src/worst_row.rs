@@ -21,6 +21,12 @@ pub(crate) fn leaves_rows(job: &Job) -> bool {
 
 /// Returns whether rows of `job` may meet the rows of y in pieces, and be left in between.
 pub(crate) fn by_pieces(job: &Job) -> bool {
+    in_pieces(job) && leaves_rows(job)
+}
+
+/// Returns whether the pairs of `job` are of rows that may meet the rows of y in pieces. Parts of a
+/// question have one plan, and not all of them may.
+pub fn in_pieces(job: &Job) -> bool {
     let nearest = matches!(job.folds.as_slice(), [Fold::Nearest(_)]);
     let plain = job.cutoff_root.is_none()
         && !job.holes
@@ -31,5 +37,5 @@ pub(crate) fn by_pieces(job: &Job) -> bool {
     let countable = [job.space.n, job.space.m]
         .iter()
         .all(|rows| u32::try_from(*rows).is_ok());
-    nearest && plain && worth && countable && leaves_rows(job)
+    nearest && plain && worth && countable
 }

@@ -90,13 +90,15 @@ impl<'j> PlannedQuestion<'j> {
         done
     }
     /// Whether an executor keeps what it has found, by which it leaves out pairs of later runs: the best
-    /// of all pairs, extremes, and on devices the best of a row.
+    /// of all pairs, extremes, on devices the best of a row, and the row that is the answer.
     fn learns(&self) -> bool {
         let on_device = self.plan.device.is_some();
-        self.job.folds.iter().any(|fold| {
-            let fold = fold.grouped().map_or(fold, |grouped| &grouped.inner);
-            matches!(fold, Fold::Top(_) | Fold::Extremes(_)) || (on_device && fold.best().is_some())
-        })
+        self.plan.leaves_rows
+            || self.job.folds.iter().any(|fold| {
+                let fold = fold.grouped().map_or(fold, |grouped| &grouped.inner);
+                matches!(fold, Fold::Top(_) | Fold::Extremes(_))
+                    || (on_device && fold.best().is_some())
+            })
     }
     fn kept(&self) -> MutexGuard<'_, Option<(Tiling, Arc<dyn Executor + 'j>)>> {
         self.executor.lock().unwrap_or_else(PoisonError::into_inner)

@@ -222,7 +222,7 @@ fn bounds_leave_out_what_no_value_needs() {
     };
     let (on, off) = (how("on"), how("off"));
     let mut left_out = 0;
-    for turn in 0..160 {
+    for turn in 0..240 {
         let (n, m) = (
             [1, 130, 400, 777][random.below(4)],
             [2, 300, 500][random.below(3)],

@@ -126,6 +126,32 @@ fn same(name: &str, (problem, data): (&Problem, &Data), shares: usize) {
 const SHORT: &str = r#"{"kind": "histogram", "axes": [{"bins": 12, "range": [0.0, 6.0]}]}"#;
 const NEAR: &str = r#"{"kind": "join", "where": "euclidean(x, y) < 4", "value": "x[0] * y[0]"}"#;
 
+/// Bounds prune sums and means of conditions as they do counts, but no square has the pairs of rows.
+#[test]
+fn sums_and_means_of_conditions_have_shares_of_their_rows() {
+    let data = Data {
+        pairs: None,
+        x: rows(31, 2000),
+        y: Some(rows(32, 1500)),
+        weights: vec![None; 3],
+    };
+    let near = problem(
+        r#""y": "y", "pair": {"formula": "norm(x - y) < 4"}, "folds": [{"kind": "reduce", "op": "sum", "axis": "row"}, {"kind": "reduce", "op": "mean", "axis": "row"}, {"kind": "reduce", "op": "count", "axis": "all"}]"#,
+    );
+    let (root, options) = (folder("conditions"), options());
+    let (store, manifest) = planned(&root, (&near, &data), 3).unwrap();
+    assert!(manifest.squares.is_none());
+    let loaded = store.load_to_work(&options.budget).unwrap();
+    assert_eq!(work(&store, &loaded, &options).unwrap().len(), 3);
+    let loaded = store.load(&options.budget).unwrap();
+    let whole = Query::new(&near, &data, &options).run().unwrap();
+    let merged = store.merge(&loaded, (&Target::Memory, false), &options);
+    let merged = merged.unwrap().0;
+    assert!(whole.outcome.tally.skipped > 0);
+    assert_eq!(told(&merged), told(&whole));
+    std::fs::remove_dir_all(root).unwrap();
+}
+
 #[test]
 fn every_domain_has_the_bits_of_one_run() {
     let data = Data {

@@ -260,6 +260,45 @@ fn the_plan_says_which_rows_are_left_early() {
     }
 }
 
+/// Groups of equal size have one plan for pairs of two groups and for pairs within one, where no row
+/// meets itself.
+#[test]
+fn rows_of_groups_are_left_early_and_never_meet_themselves() {
+    let mut random = Random::new(12);
+    let mut x = Set::random(&mut random, 2 * 1100, 70, 1);
+    for (at, label) in x.labels.iter_mut().enumerate() {
+        *label = (at % 2) as f64;
+    }
+    let table = x.table(70);
+    let nearest = FoldSpec::Nearest {
+        k: 1,
+        largest: None,
+    };
+    let question = pairs(&table).fold(nearest).then("max");
+    for question in [
+        question.clone().by("label"),
+        question.clone().batch("label"),
+        question.within("same:label"),
+    ] {
+        let run = |family: Option<&str>| {
+            let set = family.map(|family| ("family".to_string(), family.to_string()));
+            let options = Options {
+                overrides: Overrides::read(set).unwrap(),
+                ..Options::default()
+            };
+            let answer = question.run(&options).unwrap();
+            let rows = [Side::X, Side::Y].map(|side| {
+                let columns = answer.columns(0).unwrap().unwrap();
+                rows_of(&columns, side)
+            });
+            (numbers(&answer), rows)
+        };
+        let (mine, swept) = (run(None), run(Some("vm")));
+        assert_eq!(mine, swept);
+        assert!(mine.0.iter().all(|value| *value > 0.0), "{mine:?}");
+    }
+}
+
 #[test]
 fn minima_and_maxima_of_rows_are_left_early_too() {
     let mut random = Random::new(11);

@@ -22,7 +22,7 @@ use zipfold_core::fold::{BLOCK, NearestState, State, Tally};
 use zipfold_core::pair::interval_bounds::{Bounds, hoisted_into};
 use zipfold_core::{Domain, Error, Job, Result, Side, Table};
 use zipfold_plan::executor::{Declined, Executor, Folded, Nowhere, Sink, Stop};
-use zipfold_plan::{Plan, Strategy, Tile, parts, tiles};
+use zipfold_plan::{Plan, Strategy, Tile, parts, tiles, worst_row};
 
 /// Rows that meet all columns first.
 const FIRST: usize = 32;
@@ -66,6 +66,9 @@ impl<'j> Farthest<'j> {
         load: Load,
     ) -> std::result::Result<Self, Declined> {
         let worst = WorstRow::of_fold(job, plan, 0).ok_or("every row has its answer")?;
+        if !worst_row::in_pieces(job) {
+            return Err("its rows do not meet columns in pieces");
+        }
         if !all_known(job) {
             return Err("a value may be NaN");
         }
