@@ -294,14 +294,17 @@ fn matches_within_keys_write_runs() {
         ),
         ("other", &few, format!(r#""within": "other:key", {valued}"#)),
     ] {
-        for (way, prune) in [("swept", "off"), ("pruned", "on")] {
+        // Each format of two questions by each way: formats take matches that runs have sorted.
+        let formats = match name {
+            "few" | "other" => ["csv", "csr.npz"],
+            _ => ["csr.npz", "csv"],
+        };
+        for ((way, prune), format) in [("swept", "off"), ("pruned", "on")]
+            .into_iter()
+            .zip(formats)
+        {
             let set = &[("prune", prune)];
-            same(
-                &format!("{name}-{way}"),
-                (data, &about),
-                set,
-                &["csv", "csr.npz"],
-            );
+            same(&format!("{name}-{way}"), (data, &about), set, &[format]);
         }
     }
     let about = problem(&many, &format!(r#""within": "same:key", {near}"#));

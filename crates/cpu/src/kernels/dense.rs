@@ -21,8 +21,6 @@ use std::ops::Range;
 use zipfold_vector::simd::{Element, Isa, Kernel, Lanes};
 
 pub(super) mod step;
-#[cfg(test)]
-mod tests;
 mod tile;
 
 use step::ReduceStep;

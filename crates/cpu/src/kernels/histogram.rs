@@ -31,8 +31,6 @@ mod sums;
 mod sweep;
 mod table;
 mod terms;
-#[cfg(test)]
-mod tests;
 mod uniform;
 mod work;
 
@@ -45,6 +43,8 @@ pub use points::{Frame, Points};
 pub use queued::{GatherNumbers, MOST_QUEUED, QueuedPairs, TakesPairs};
 pub use strips::{Binning, Span, Strip};
 pub use sums::{BEHIND, Terms};
+#[doc(hidden)]
+pub use sums::{MID, MOST, Parts, Sums, apart};
 pub use work::{Pairs, Work};
 
 use binner::Binner;

@@ -23,3 +23,5 @@ mod worst_row;
 pub use dense::{Shared, SharedMatrix};
 pub use load::{Blocks, load};
 pub use reductions::Element;
+#[doc(hidden)]
+pub use worst_row::WorstRow;

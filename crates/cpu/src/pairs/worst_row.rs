@@ -19,7 +19,7 @@ use zipfold_plan::Plan;
 /// The worst of the best values of rows, as folds keep values: negated where the largest are wanted,
 /// squared where that saves a root.
 #[derive(Debug)]
-pub(super) struct WorstRow {
+pub struct WorstRow {
     /// Bits in the order of the numbers.
     known: AtomicU64,
     /// Whether the answer is the root of what is kept.
@@ -31,16 +31,20 @@ const SAME_ROOT: f64 = 1e-14;
 
 impl WorstRow {
     /// Nothing known of the rows of fold `at`; none where every row has its answer.
-    pub(super) fn of_fold(job: &Job, plan: &Plan, at: usize) -> Option<WorstRow> {
+    pub fn of_fold(job: &Job, plan: &Plan, at: usize) -> Option<WorstRow> {
         let squared = matches!(&job.folds[at], Fold::Nearest(fold) if fold.squared);
-        plan.leaves_rows.then(|| WorstRow {
+        plan.leaves_rows.then(|| WorstRow::new(squared))
+    }
+    /// Nothing known of rows whose values are kept as squares, or as they are.
+    pub fn new(squared: bool) -> WorstRow {
+        WorstRow {
             known: AtomicU64::new(key(f64::NEG_INFINITY)),
             squared,
-        })
+        }
     }
     /// A row whose best value so far is below this cannot have the answer.
     #[inline]
-    pub(super) fn limit(&self) -> f64 {
+    pub fn limit(&self) -> f64 {
         let known = number(self.known.load(Ordering::Relaxed));
         match self.squared && known.is_finite() {
             true => known - known.abs() * SAME_ROOT,
@@ -49,45 +53,9 @@ impl WorstRow {
     }
     /// Takes the best value of a row that has met all others.
     #[inline]
-    pub(super) fn learn(&self, best: f64) {
+    pub fn learn(&self, best: f64) {
         if best > number(self.known.load(Ordering::Relaxed)) {
             self.known.fetch_max(key(best), Ordering::Relaxed);
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn squares_below_the_limit_have_smaller_roots() {
-        let worst = WorstRow {
-            known: AtomicU64::new(key(f64::NEG_INFINITY)),
-            squared: true,
-        };
-        assert_eq!(worst.limit(), f64::NEG_INFINITY);
-        for known in [
-            5e-324,
-            1e-323,
-            1e-310,
-            1e-300,
-            0.1,
-            1.0,
-            2.0,
-            3.7e90,
-            f64::MAX,
-        ] {
-            worst.known.store(key(known), Ordering::Relaxed);
-            let below = worst.limit().next_down();
-            assert!(below < known && below.sqrt() < known.sqrt(), "{known}");
-            worst.known.store(key(-known), Ordering::Relaxed);
-            let below = worst.limit().next_down();
-            assert!((-below).sqrt() > known.sqrt(), "{known}");
-        }
-        worst.known.store(key(f64::INFINITY), Ordering::Relaxed);
-        assert_eq!(worst.limit(), f64::INFINITY);
-        worst.learn(f64::NAN);
-        assert_eq!(worst.limit(), f64::INFINITY);
     }
 }

@@ -18,8 +18,6 @@
 mod extremes;
 mod measure;
 mod nearest;
-#[cfg(test)]
-mod tests;
 mod within;
 
 pub use extremes::{Ends, Extremes, Sample};

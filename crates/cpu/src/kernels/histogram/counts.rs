@@ -178,11 +178,18 @@ impl<'e> Histogram<'e> {
     }
 
     /// Makes room for `increments` of any one private counter.
-    pub(super) fn reserve(&mut self, increments: u64) {
+    #[doc(hidden)]
+    pub fn reserve(&mut self, increments: u64) {
         if self.pending + increments > u64::from(u32::MAX) {
             self.flush();
         }
         self.pending += increments;
+    }
+
+    /// Sets a private counter. Tests begin near its largest count so.
+    #[doc(hidden)]
+    pub fn set_private(&mut self, counter: usize, count: u32) {
+        self.private[counter] = count;
     }
 
     fn flush(&mut self) {

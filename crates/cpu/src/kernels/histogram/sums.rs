@@ -39,35 +39,38 @@ pub const BEHIND: usize = 16;
 
 /// Sums in the making.
 #[derive(Debug)]
-pub(super) struct Sums<'w> {
+pub struct Sums<'w> {
+    /// What is summed.
     pub terms: Terms<'w>,
     /// By slot: the sums of weights and of values, as many numbers each as their scale has windows.
-    totals: [Vec<i128>; 2],
+    pub totals: [Vec<i128>; 2],
     /// The same, what is not in `totals` yet: multiples of 2⁵⁴, of 2²⁷, and the rest; some copies of
     /// each slot.
     parts: [Vec<Parts>; 2],
     copies: usize,
     /// Terms in `parts`.
-    pending: usize,
+    pub pending: usize,
 }
 
 /// A whole number, h · 2⁵⁴ + m · 2²⁷ + l.
-type Parts = [f64; 3];
+pub type Parts = [f64; 3];
 
 /// Sums of a slot, which terms take in turn: most pairs lie in few slots, and a sum would wait for
 /// its last term. Of more slots than [`COPIED`] each has one sum: copies would leave the second cache.
 const COPIES: usize = 4;
 const COPIED: usize = 4096;
 const HIGH: f64 = (1u64 << 54) as f64;
-const MID: f64 = (1u64 << 27) as f64;
+/// The unit of the middle part, and that of the high part over it.
+pub const MID: f64 = (1u64 << 27) as f64;
 /// Terms of parts of up to 2²⁶ (and a half) whose sums stay within 53 bits.
-const MOST: usize = 1 << 26;
+pub const MOST: usize = 1 << 26;
 /// Terms that are taken apart at once: their parts stay in the nearest cache.
 const SOME: usize = 128;
 
 impl<'w> Sums<'w> {
     /// Nothing yet of `slots` slots.
-    pub(super) fn new(terms: Terms<'w>, slots: usize) -> Self {
+    /// Of so many slots.
+    pub fn new(terms: Terms<'w>, slots: usize) -> Self {
         let wanted = [terms.weights.is_some(), terms.values];
         let of = |which: usize| if wanted[which] { slots } else { 0 };
         let scales = [terms.weight_scale, terms.value_scale];
@@ -92,7 +95,7 @@ impl<'w> Sums<'w> {
         }
     }
     /// Adds the terms of pair (i, j), which lies in `slot`; `r2` is its squared distance.
-    pub(super) fn add(&mut self, i: usize, j: usize, slot: usize, r2: f64) {
+    pub fn add(&mut self, i: usize, j: usize, slot: usize, r2: f64) {
         self.reserve(1);
         let weight = self
             .terms
@@ -117,14 +120,7 @@ impl<'w> Sums<'w> {
     }
     /// Adds weights, or values: term k to the slot that k's number of `slots` names, shifted left
     /// by `shift`. Sums of slots that are no bins hold anything.
-    pub(super) fn add_all(
-        &mut self,
-        isa: Isa,
-        values: bool,
-        terms: &[f64],
-        slots: &[i32],
-        shift: i32,
-    ) {
+    pub fn add_all(&mut self, isa: Isa, values: bool, terms: &[f64], slots: &[i32], shift: i32) {
         use zipfold_vector::simd::Element;
         let scale = if values {
             self.terms.value_scale
@@ -172,7 +168,7 @@ impl<'w> Sums<'w> {
         self.pending = 0;
     }
     /// The sums of weights and of values by slot, of the ones that are wanted.
-    pub(super) fn finish(mut self) -> [Vec<i128>; 2] {
+    pub fn finish(mut self) -> [Vec<i128>; 2] {
         self.flush();
         self.totals
     }
@@ -192,7 +188,7 @@ fn windows_of(totals: &mut [i128], scale: Scale, slot: usize) -> &mut [i128] {
 }
 
 /// The whole part of a term of up to 2⁸⁰ units; all steps are exact.
-fn apart(term: f64) -> Parts {
+pub fn apart(term: f64) -> Parts {
     let whole = term.trunc();
     let high = (whole / HIGH).round_ties_even();
     let rest = whole - high * HIGH;
@@ -246,115 +242,5 @@ impl Kernel<f64> for Scatter<'_> {
                 }
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn whole(parts: Parts) -> i128 {
-        let [high, mid, low] = parts.map(|p| p as i128);
-        (high << 54) + (mid << 27) + low
-    }
-
-    /// Terms of all sizes and signs, about whole numbers and about what parts begin with.
-    fn some_terms() -> Vec<f64> {
-        let mut terms = vec![
-            0.0,
-            -0.0,
-            0.75,
-            1e-20,
-            5e-324,
-            1.234_567_890_1e23,
-            (1u128 << 80) as f64,
-        ];
-        for power in [0, 1, 26, 27, 28, 52, 53, 54, 55, 79] {
-            let at = (1u128 << power) as f64;
-            terms.extend([
-                at,
-                at + 0.5,
-                at * 1.5,
-                at * 1.25 - 0.25,
-                at.next_down(),
-                at.next_up(),
-            ]);
-        }
-        terms.iter().flat_map(|t| [*t, -t]).collect()
-    }
-
-    #[test]
-    fn parts_add_up_to_whole_terms() {
-        for term in some_terms() {
-            assert_eq!(whole(apart(term)), term as i128, "{term}");
-            assert!(
-                apart(term).iter().all(|p| p.abs() <= MID * 0.5 + 1.0),
-                "{term}"
-            );
-        }
-    }
-
-    #[test]
-    fn terms_are_added_by_vectors_as_one_by_one() {
-        let terms: Vec<f64> = some_terms().into_iter().cycle().take(1000).collect();
-        let slots: Vec<i32> = (0..1000).map(|k| (k * 7919 % 5) << 3).collect();
-        for isa in Isa::available() {
-            for count in [0, 1, 7, 127, 128, 129, 1000] {
-                let weights = [0.0; 1];
-                let weights = Some([&weights[..]; 2]);
-                let unit = Scale::below((1u128 << 80) as f64);
-                let of = Terms {
-                    weights,
-                    weight_scale: unit,
-                    values: true,
-                    value_scale: unit,
-                    squares: false,
-                };
-                let mut sums = Sums::new(of, 5);
-                sums.add_all(isa, false, &terms[..count], &slots, 3);
-                sums.add_all(isa, true, &terms[..count / 2], &slots, 3);
-                let want = |count| {
-                    let mut want = vec![0i128; 5];
-                    terms[..count]
-                        .iter()
-                        .zip(&slots)
-                        .for_each(|(t, slot)| want[*slot as usize >> 3] += *t as i128);
-                    want
-                };
-                assert_eq!(
-                    sums.finish(),
-                    [want(count), want(count / 2)],
-                    "{isa} {count}"
-                );
-            }
-        }
-    }
-
-    #[test]
-    fn as_many_as_fit_are_added() {
-        let weights = [1.0];
-        let terms = Terms {
-            weights: Some([&weights; 2]),
-            weight_scale: Scale::below(1.0),
-            values: true,
-            value_scale: Scale::below((1u128 << 77) as f64),
-            squares: false,
-        };
-        let mut sums = Sums::new(terms, 3);
-        let few = [(1u128 << 80) as f64, 3.0, 5.0, -7.5];
-        let want = few.iter().map(|t| *t as i128).sum::<i128>();
-        sums.add_all(Isa::detect(), false, &few, &[1; 4], 0);
-        // Parts make room for terms that are more than fit, before they are added.
-        sums.pending = MOST - 3;
-        sums.add_all(Isa::detect(), false, &few, &[1; 4], 0);
-        assert_eq!((sums.pending, sums.totals[0][1]), (4, want));
-        sums.pending = MOST;
-        sums.add(0, 0, 1, 6.25);
-        assert_eq!((sums.pending, sums.totals[0][1]), (1, 2 * want));
-        assert!(MOST as f64 * (MID * 0.5 + 1.0) <= (1u64 << 53) as f64);
-        assert_eq!(
-            sums.finish(),
-            [vec![0, 2 * want + (1i128 << 80), 0], vec![0, 20, 0]]
-        );
     }
 }

@@ -13,11 +13,11 @@ use zipfold_core::Domain;
 use zipfold_plan::Tile;
 
 /// Rows between two counts that are kept.
-const STEP: usize = 4096;
+pub const STEP: usize = 4096;
 
 /// The groups of the sorted rows of a side.
 #[derive(Clone, Debug)]
-pub(super) struct SortedGroups {
+pub struct SortedGroups {
     groups: usize,
     codes: Vec<u32>,
     /// Rows of each group before every [`STEP`]-th row.
@@ -26,7 +26,7 @@ pub(super) struct SortedGroups {
 
 impl SortedGroups {
     /// Takes the group of every sorted row, below `groups`.
-    pub(super) fn new(groups: usize, codes: Vec<u32>) -> Self {
+    pub fn new(groups: usize, codes: Vec<u32>) -> Self {
         let mut before = vec![];
         let mut counts = vec![0u32; groups];
         for codes in codes.chunks(STEP) {
@@ -40,7 +40,7 @@ impl SortedGroups {
         }
     }
     /// Pairs of groups, of one side.
-    pub(super) fn pairs(&self) -> usize {
+    pub fn pairs(&self) -> usize {
         self.groups * self.groups
     }
     /// Rows of each group before row `end`.
@@ -70,7 +70,7 @@ impl SortedGroups {
 }
 
 /// Adds the pairs of a tile of rows that have groups, by group of x and of y.
-pub(super) fn add_pairs(
+pub fn add_pairs(
     [x, y]: [&SortedGroups; 2],
     domain: Domain,
     Tile { rows, cols }: &Tile,
@@ -96,70 +96,6 @@ pub(super) fn add_pairs(
         pairs[a * groups + a] += count * count.saturating_sub(1) / 2;
         for (b, other) in inside.iter().enumerate().skip(a + 1) {
             pairs[a * groups + b] += count * other;
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use zipfold_core::Space;
-
-    #[test]
-    fn pairs_of_groups_are_those_of_a_double_loop() {
-        let (n, groups) = (3 * STEP + 77, 3);
-        let codes: Vec<u32> = (0..n as u32).map(|i| i * i % 7 % 3).collect();
-        let sorted = SortedGroups::new(groups, codes.clone());
-        let ranges = [0..0, 0..n, 5..STEP, STEP - 3..STEP + 200, n - 100..n];
-        for domain in [Domain::Triangle, Domain::Square] {
-            for rows in &ranges {
-                for cols in &ranges {
-                    let tile = Tile {
-                        rows: rows.clone(),
-                        cols: cols.clone(),
-                    };
-                    let mut pairs = vec![0; groups * groups];
-                    add_pairs([&sorted; 2], domain, &tile, &mut pairs);
-                    let space = Space {
-                        domain,
-                        n,
-                        m: n,
-                        cutoff: None,
-                        band: None,
-                    };
-                    let all: u64 = pairs.iter().sum();
-                    assert_eq!(all, space.count(rows, cols), "{domain:?} {rows:?} {cols:?}");
-                    if rows.len() * cols.len() > 1 << 20 {
-                        continue;
-                    }
-                    let mut wanted = vec![0u64; groups * groups];
-                    for i in rows.clone() {
-                        for j in cols
-                            .clone()
-                            .filter(|j| domain != Domain::Triangle || *j > i)
-                        {
-                            let [a, b] = [i, j].map(|row| codes[row] as usize);
-                            let is_half = domain == Domain::Triangle;
-                            wanted[if is_half {
-                                a.min(b) * groups + a.max(b)
-                            } else {
-                                a * groups + b
-                            }] += 1;
-                        }
-                    }
-                    let mut folded = vec![0; groups * groups];
-                    for (at, count) in pairs.iter().enumerate() {
-                        let [a, b] = [at / groups, at % groups];
-                        let is_half = domain == Domain::Triangle;
-                        folded[if is_half {
-                            a.min(b) * groups + a.max(b)
-                        } else {
-                            at
-                        }] += count;
-                    }
-                    assert_eq!(folded, wanted, "{domain:?} {rows:?} {cols:?}");
-                }
-            }
         }
     }
 }

@@ -32,7 +32,10 @@ mod tree;
 pub use apart::Hulls;
 pub use column_grids::ColumnGridHistogram;
 pub use cutoff::CutoffGrid;
-pub(super) use limits::{key, number};
+#[doc(hidden)]
+pub use group_pairs::{STEP, SortedGroups, add_pairs};
+#[doc(hidden)]
+pub use limits::{key, number};
 pub use on_line::LineSweep;
 pub use open_pairs::SortedRows;
 pub use range_search::RangeSearch;

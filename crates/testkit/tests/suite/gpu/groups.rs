@@ -82,7 +82,9 @@ fn devices_sweep_each_two_groups() {
     let mut lcg = Lcg::new(22);
     let mut swept = BTreeSet::new();
     let mut host = vec![];
-    for (at, fold) in FOLDS.iter().cycle().take(84).enumerate().step_by(every(2)) {
+    // The oracle takes a second for a question.
+    let asked = if every(2) == 1 { 84 } else { 56 };
+    for (at, fold) in FOLDS.iter().cycle().take(asked).enumerate().step_by(every(2)) {
         let (problem, job) = question(&mut lcg, at, fold);
         let mut set = vec![];
         set.extend((at % 4 == 0).then_some(("device.rows", "streamed")));

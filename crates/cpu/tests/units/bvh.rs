@@ -1,5 +1,5 @@
-use super::*;
-use crate::kernels::top_k::TopK;
+use zipfold_cpu::kernels::bvh::*;
+use zipfold_cpu::kernels::top_k::TopK;
 use zipfold_vector::simd::{Element, Isa};
 
 fn reference(measure: &Measure, x: &[f64], y: &[f64]) -> f64 {

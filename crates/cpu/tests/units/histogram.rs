@@ -1,7 +1,7 @@
-use super::*;
 use zipfold_core::space::PeriodicBox;
 use zipfold_core::space::periodic_box::Image;
-use zipfold_vector::simd::Element;
+use zipfold_cpu::kernels::histogram::*;
+use zipfold_vector::simd::{Element, Isa};
 
 struct Lcg(u64);
 
@@ -339,7 +339,7 @@ fn private_counts_are_flushed_before_they_overflow() {
     let edges = Edges::uniform(0.0, 1.0, 2);
     let mut h = Histogram::new(&edges);
     h.reserve(1 << 31);
-    h.private[COPIES] = u32::MAX;
+    h.set_private(COPIES, u32::MAX);
     h.reserve(1 << 31);
     assert_eq!(h.finish().bins[0], u64::from(u32::MAX));
 }

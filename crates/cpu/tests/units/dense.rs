@@ -1,7 +1,9 @@
-use super::*;
+use zipfold_cpu::kernels::dense::*;
+use zipfold_cpu::kernels::panels::{PackedA, PackedB};
+use zipfold_vector::simd::{Element, Isa};
 
 /// A small generator of repeatable numbers.
-pub(crate) struct Lcg(pub u64);
+struct Lcg(pub u64);
 
 impl Lcg {
     fn next(&mut self) -> f64 {
