@@ -10,7 +10,7 @@ use opencl3::platform::get_platforms;
 use opencl3::program::Program;
 use opencl3::types::{CL_BLOCKING, cl_device_id};
 use std::ptr::{null, null_mut};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use zipfold_core::budget::human_bytes;
 use zipfold_core::{Error, Opt, Result};
 use zipfold_plan::device::{Facts, Runtime};
@@ -91,34 +91,101 @@ pub(super) fn open(index: usize) -> Result<(Facts, Inner)> {
         return Err(Error::device(format!("there is no device opencl:{index}")));
     };
     let facts = facts(index, &raw)?;
-    let context = Context::from_device(&raw).map_err(|e| failed("opening the device", e))?;
+    let opened = Opened::keep(&raw)?;
     // SAFETY: the device belongs to the context.
     #[allow(deprecated, reason = "the replacement needs OpenCL 2.0")]
-    let queue = unsafe { CommandQueue::create(&context, raw.id(), 0) };
+    let queue = unsafe { CommandQueue::create(&opened.context, raw.id(), 0) };
     let queue = queue.map_err(|e| failed("opening the device", e))?;
     let host = facts.host;
     Ok((
         facts,
         Inner::OpenCl(Session {
             queue,
-            context,
-            device: raw.id(),
+            opened,
             host,
         }),
     ))
 }
 
-/// A context and an in-order queue. The queue goes first.
-pub struct Session {
-    queue: CommandQueue,
+/// A context, and the programs that were built in it, by source, in the order of their use.
+struct Opened {
     context: Context,
     device: cl_device_id,
+    programs: Mutex<Vec<(String, Arc<Program>)>>,
+}
+
+/// Programs that a context keeps.
+const MOST_PROGRAMS: usize = 64;
+
+// SAFETY: OpenCL objects may be used from any thread (all calls but clSetKernelArg are
+// thread-safe).
+unsafe impl Send for Opened {}
+// SAFETY: as above.
+unsafe impl Sync for Opened {}
+
+/// The devices that this process has opened. A question that follows another builds none of the
+/// programs that both have; drivers keep binaries on disk, but to find one takes a compiler's front
+/// end (0.2 to 0.5 s for a program by PoCL).
+static OPENED: Mutex<Vec<Arc<Opened>>> = Mutex::new(vec![]);
+
+impl Opened {
+    fn keep(raw: &Raw) -> Result<Arc<Opened>> {
+        let mut all = locked(&OPENED);
+        if let Some(found) = all.iter().find(|o| o.device == raw.id()) {
+            return Ok(found.clone());
+        }
+        let context = Context::from_device(raw).map_err(|e| failed("opening the device", e))?;
+        let made = Arc::new(Opened {
+            context,
+            device: raw.id(),
+            programs: Mutex::new(vec![]),
+        });
+        all.push(made.clone());
+        Ok(made)
+    }
+    fn program(&self, source: &str, options: &str) -> Result<Arc<Program>> {
+        let find = |programs: &mut Vec<(String, Arc<Program>)>| {
+            let at = programs.iter().position(|(text, _)| text == source)?;
+            let found = programs.remove(at);
+            programs.push(found);
+            programs.last().map(|(_, program)| program.clone())
+        };
+        if let Some(found) = find(&mut locked(&self.programs)) {
+            return Ok(found);
+        }
+        // Others may build meanwhile.
+        let mut program = Program::create_from_source(&self.context, source)
+            .map_err(|e| failed("taking a kernel's source", e))?;
+        if let Err(e) = program.build(&[self.device], options) {
+            let log = program.get_build_log(self.device).unwrap_or_default();
+            let first: Vec<&str> = log
+                .lines()
+                .filter(|l| l.contains("error"))
+                .take(4)
+                .collect();
+            return Err(super::refused("OpenCL", &e.to_string(), &first));
+        }
+        let mut programs = locked(&self.programs);
+        if let Some(found) = find(&mut programs) {
+            return Ok(found);
+        }
+        if programs.len() == MOST_PROGRAMS {
+            programs.remove(0);
+        }
+        programs.push((source.to_string(), Arc::new(program)));
+        Ok(programs[programs.len() - 1].1.clone())
+    }
+}
+
+/// A device and an in-order queue. The queue goes first.
+pub struct Session {
+    queue: CommandQueue,
+    opened: Arc<Opened>,
     /// A processor of the host.
     host: bool,
 }
 
-// SAFETY: OpenCL objects may be used from any thread (all calls but clSetKernelArg are
-// thread-safe).
+// SAFETY: as above.
 unsafe impl Send for Session {}
 // SAFETY: as above.
 unsafe impl Sync for Session {}
@@ -141,19 +208,17 @@ fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 impl Session {
-    pub(super) fn compile(&self, source: &str, names: &[&str]) -> Result<Vec<Function>> {
-        let mut program = Program::create_from_source(&self.context, source)
-            .map_err(|e| failed("taking a kernel's source", e))?;
-        let host = if self.host { " -DZF_HOST" } else { "" };
-        if let Err(e) = program.build(&[self.device], &format!("{OPTIONS}{host}")) {
-            let log = program.get_build_log(self.device).unwrap_or_default();
-            let first: Vec<&str> = log
-                .lines()
-                .filter(|l| l.contains("error"))
-                .take(4)
-                .collect();
-            return Err(super::refused("OpenCL", &e.to_string(), &first));
+    /// The error of a call, after which the next question opens the device anew: a context that has
+    /// failed may answer nothing more.
+    fn failed(&self, what: &str, e: opencl3::error_codes::ClError) -> Error {
+        if !OUT_OF_MEMORY.contains(&e.0) {
+            locked(&OPENED).retain(|opened| !Arc::ptr_eq(opened, &self.opened));
         }
+        failed(what, e)
+    }
+    pub(super) fn compile(&self, source: &str, names: &[&str]) -> Result<Vec<Function>> {
+        let host = if self.host { " -DZF_HOST" } else { "" };
+        let program = self.opened.program(source, &format!("{OPTIONS}{host}"))?;
         let find = |name: &&str| {
             let kernel =
                 Kernel::create(&program, name).map_err(|e| failed("finding a kernel", e))?;
@@ -163,8 +228,9 @@ impl Session {
     }
     pub(super) fn allocate(&self, bytes: usize) -> Result<Allocation> {
         // SAFETY: no host pointer is given.
-        let buffer =
-            unsafe { Buffer::<u8>::create(&self.context, CL_MEM_READ_WRITE, bytes, null_mut()) };
+        let buffer = unsafe {
+            Buffer::<u8>::create(&self.opened.context, CL_MEM_READ_WRITE, bytes, null_mut())
+        };
         let buffer =
             buffer.map_err(|e| failed(&format!("allocating {}", human_bytes(bytes as u64)), e))?;
         Ok(Allocation(Mutex::new(buffer)))
@@ -177,7 +243,7 @@ impl Session {
                 .enqueue_write_buffer(&mut locked(&to.0), CL_BLOCKING, offset, bytes, &[])
         };
         done.map(|_| ())
-            .map_err(|e| failed("copying to the device", e))
+            .map_err(|e| self.failed("copying to the device", e))
     }
     pub(super) fn clear(&self, to: &Allocation, bytes: usize) -> Result<()> {
         if bytes == 0 {
@@ -189,7 +255,7 @@ impl Session {
                 .enqueue_fill_buffer(&mut locked(&to.0), &[0u8], 0, bytes, &[])
         };
         done.map(|_| ())
-            .map_err(|e| failed("clearing device memory", e))
+            .map_err(|e| self.failed("clearing device memory", e))
     }
     /// Hands the first `bytes` bytes to `each` in pieces of `piece` bytes, after all work: offset,
     /// piece.
@@ -213,7 +279,7 @@ impl Session {
                     &[],
                 )
             };
-            done.map_err(|e| failed("copying from the device", e))?;
+            done.map_err(|e| self.failed("copying from the device", e))?;
             each(at, &held[..part])?;
         }
         Ok(())
@@ -222,7 +288,7 @@ impl Session {
         let kernel = locked(&function.0);
         let wanted = kernel
             .num_args()
-            .map_err(|e| failed("starting a kernel", e))?;
+            .map_err(|e| self.failed("starting a kernel", e))?;
         if wanted as usize != args.len() {
             return Err(Error::internal(format!(
                 "{} arguments for a kernel of {wanted}",
@@ -247,12 +313,12 @@ impl Session {
         };
         started
             .map(|_| ())
-            .map_err(|e| failed("starting a kernel", e))
+            .map_err(|e| self.failed("starting a kernel", e))
     }
     pub(super) fn finish(&self) -> Result<()> {
         self.queue
             .finish()
-            .map_err(|e| failed("running a kernel", e))
+            .map_err(|e| self.failed("running a kernel", e))
     }
 }
 
