@@ -509,11 +509,16 @@ fn steps<T: Real>(place: &Place<'_, '_, T>, list: &[LaneInst], s: &mut Scratch<T
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as above.
         Isa::Avx2 => unsafe { steps_avx2(place, list, s) },
-        _ => {
-            for inst in list {
-                step(place, inst, s);
-            }
-        }
+        _ => steps_of_any(place, list, s),
+    }
+}
+
+/// [`steps`] for any machine. A function of its own: every place with a list would have all
+/// operations once more.
+#[inline(never)]
+fn steps_of_any<T: Real>(place: &Place<'_, '_, T>, list: &[LaneInst], s: &mut Scratch<T>) {
+    for inst in list {
+        step(place, inst, s);
     }
 }
 

@@ -68,8 +68,7 @@ pub const MOST: usize = 1 << 26;
 const SOME: usize = 128;
 
 impl<'w> Sums<'w> {
-    /// Nothing yet of `slots` slots.
-    /// Of so many slots.
+    /// Sums of `slots` slots, all 0.
     pub fn new(terms: Terms<'w>, slots: usize) -> Self {
         let wanted = [terms.weights.is_some(), terms.values];
         let of = |which: usize| if wanted[which] { slots } else { 0 };
