@@ -271,10 +271,13 @@ fn status_text(store: &str, status: &Status) -> String {
         );
     }
     for one in &status.failed {
-        out += &format!(
-            "\n  failed {} ({} times): {}",
-            one.share, one.times, one.error
-        );
+        out += &match one.times {
+            0 => format!(
+                "\n  too large {}: for {}: {}",
+                one.share, one.host, one.error
+            ),
+            times => format!("\n  failed {} ({times} times): {}", one.share, one.error),
+        };
     }
     if !status.missing.is_empty() {
         out += &format!("\n  missing {}", ranges_of(&status.missing));

@@ -2,11 +2,12 @@
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use zipfold::internals::core::Opt;
 use zipfold::internals::core::opt::Given;
 use zipfold::internals::store::{Habits, Manifest, ShareCount, Store};
 use zipfold::io::{OutputOptions, read_data};
-use zipfold::{Options, Problem, Query, Target};
+use zipfold::{Budget, Options, Problem, Query, Target};
 use zipfold_io::Column;
 use zipfold_io::write::ColumnsWriter;
 
@@ -336,5 +337,39 @@ fn questions_that_look_at_all_rows_read_all() {
         let (_, manifest) = Store::plan(&root, &problem, planning, &options).unwrap();
         assert_eq!(manifest.bands, None, "{name}");
     }
+    fs::remove_dir_all(folder).unwrap();
+}
+
+/// A worker that has too little memory for shares leaves them to others, and uses up none of their
+/// tries.
+#[test]
+fn shares_that_do_not_fit_are_left_to_others() {
+    let folder = folder("too-little");
+    fs::write(folder.join("x.npy"), npy(1500, 1, false)).unwrap();
+    fs::write(folder.join("y.npy"), npy(700, 2, false)).unwrap();
+    let problem = problem(&folder, r#""folds": [{"kind": "nearest", "k": 300}]"#);
+    let root = folder.join("store");
+    let (store, _) = planned(&root, &problem, 4);
+    let work = |bytes: Option<u64>| {
+        let options = Options {
+            budget: bytes.map_or_else(Budget::unlimited, Budget::new),
+            ..options()
+        };
+        let loaded = store.load_to_work(&options.budget).unwrap();
+        let habits = (&Habits::default(), wording as fn(Opt, Given<'_>) -> String);
+        store.work(&loaded, None, habits, &options).unwrap()
+    };
+    for _ in 0..5 {
+        let worked = work(Some(400_000));
+        assert_eq!((worked.done.len(), worked.failed.len()), (0, 4));
+        let memory = |(_, error): &(usize, String)| error.contains("memory");
+        assert!(worked.failed.iter().all(memory), "{:?}", worked.failed);
+    }
+    let status = store
+        .status(Duration::from_secs(60), &Budget::unlimited())
+        .unwrap();
+    let times: Vec<u32> = status.failed.iter().map(|one| one.times).collect();
+    assert_eq!(times, [0; 4]);
+    assert_eq!(work(None).done.len(), 4);
     fs::remove_dir_all(folder).unwrap();
 }

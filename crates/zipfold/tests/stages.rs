@@ -2,6 +2,7 @@
 
 use zipfold::columns::{Columns, Role, Side};
 use zipfold::internals::core::Random;
+use zipfold::internals::device::DeviceSelector;
 use zipfold::internals::set_distance::{SetDirection, SetDistance, SetDistanceLine, SetMeasure};
 use zipfold::problem::{FoldSpec, NanPolicy, QuantileSpec, ReduceAxis, ReduceOp};
 use zipfold::{Answer, Blame, Data, Options, Overrides, Table, pairs};
@@ -258,6 +259,97 @@ fn the_plan_says_which_rows_are_left_early() {
             );
         }
     }
+}
+
+/// Values that are NaN, infinite or too large to square, with each of the policies: what is said, too,
+/// is that of a sweep.
+#[test]
+fn rows_without_finite_values_are_not_left_for_them() {
+    let mut random = Random::new(13);
+    let odd = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e200, -1e200];
+    for (dim, columns) in [(3, 1500), (70, 1300)] {
+        for kinds in [&odd[..1], &odd[1..3], &odd[3..], &odd[..]] {
+            let (mut x, mut y) = (
+                Set::random(&mut random, 1100, dim, 1),
+                Set::random(&mut random, columns, dim, 1),
+            );
+            for (at, value) in kinds.iter().enumerate() {
+                x.rows[at * 211 + 5][at % dim] = *value;
+                y.rows[at * 173 + 7][dim - 1] = *value;
+            }
+            let data = data(x.table(dim), y.table(dim));
+            for nan in [NanPolicy::Error, NanPolicy::Propagate, NanPolicy::Skip] {
+                let mut asked = SetDistance::new(SetMeasure::Hausdorff, "x", "y");
+                asked.nan = nan;
+                let answer = |set: &[(&str, &str)]| {
+                    let set = set.iter().map(|(k, v)| (k.to_string(), v.to_string()));
+                    let options = Options {
+                        overrides: Overrides::read(set).unwrap(),
+                        ..Options::default()
+                    };
+                    match asked.of_data(&data, &options) {
+                        Ok(found) => format!("{:?}", found.lines),
+                        Err(e) => e.to_string(),
+                    }
+                };
+                let swept = answer(&[("family", "vm"), ("prune", "off")]);
+                for set in [&[][..], &[("prune", "off")]] {
+                    assert_eq!(answer(set), swept, "{dim} {kinds:?} {nan:?} {set:?}");
+                }
+            }
+        }
+    }
+}
+
+/// A device that is lost leaves its rows to the host, which has no rows that it left early.
+#[test]
+#[ignore = "needs opencl"]
+fn a_device_leaves_no_row_early() {
+    let mut random = Random::new(14);
+    let (x, y) = (
+        Set::random(&mut random, 700, 70, 1),
+        Set::random(&mut random, 5000, 70, 1),
+    );
+    let data = data(x.table(70), y.table(70));
+    let asked = SetDistance::new(SetMeasure::Hausdorff, "x", "y");
+    let here = line_of(&asked, &data, &[]);
+    for launches in ["0", "1", "1000000"] {
+        let options = Options {
+            device: DeviceSelector::parse("opencl").unwrap(),
+            overrides: Overrides::read([("fault.launches", launches)]).unwrap(),
+            ..Options::default()
+        };
+        let line = asked.of_data(&data, &options).unwrap().lines[0];
+        assert_eq!(format!("{line:?}"), format!("{here:?}"), "{launches}");
+    }
+}
+
+/// What is kept of a run that may go on has the results of all rows.
+#[test]
+fn a_run_with_a_checkpoint_leaves_no_row_early() {
+    let mut random = Random::new(15);
+    let (x, y) = (
+        Set::random(&mut random, 1200, 70, 1),
+        Set::random(&mut random, 1300, 70, 1),
+    );
+    let (x, y) = (x.table(70), y.table(70));
+    let one = FoldSpec::Nearest {
+        k: 1,
+        largest: None,
+    };
+    let question = pairs(&x).with(&y).fold(one).then("max");
+    let path = std::env::temp_dir().join(format!("zipfold-stages-{}", std::process::id()));
+    let kept = Options {
+        checkpoint: Some(path.clone()),
+        ..Options::default()
+    };
+    let (plain, kept) = (
+        question.run(&Options::default()).unwrap(),
+        question.run(&kept).unwrap(),
+    );
+    let _ = std::fs::remove_file(path);
+    assert!(plain.outcome.tally.skipped > 0 && kept.outcome.tally.skipped == 0);
+    assert_eq!(numbers(&plain), numbers(&kept));
 }
 
 /// Groups of equal size have one plan for pairs of two groups and for pairs within one, where no row

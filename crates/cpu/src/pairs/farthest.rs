@@ -16,6 +16,7 @@
 //! has its columns in ascending order, so of equal values the lowest column has it, as in a sweep.
 
 use super::parts::Load;
+use super::prune::Hull;
 use super::worst_row::WorstRow;
 use zipfold_core::fold::nearest::{Neighbour, order};
 use zipfold_core::fold::{BLOCK, NearestState, State, Tally};
@@ -199,21 +200,16 @@ fn pieces(m: usize) -> Vec<Vec<u32>> {
     pieces
 }
 
-/// The least and the largest of each hoisted number of the rows of a table.
-fn hull(job: &Job, table: &Table, side: Side) -> [Vec<f64>; 2] {
-    let width = Bounds::coordinates(&job.low, side);
-    let (mut lo, mut hi) = (vec![f64::INFINITY; width], vec![f64::NEG_INFINITY; width]);
+/// The hull of the rows of a table.
+fn hull(job: &Job, table: &Table, side: Side) -> Hull {
+    let mut hull = Hull::empty(Bounds::coordinates(&job.low, side));
     let (mut hoister, mut row) = (job.low.hoister(side), vec![]);
     for at in 0..table.rows() {
         hoister.load(table, at);
         hoisted_into(&hoister, &job.low, side, &mut row);
-        for ((lo, hi), v) in lo.iter_mut().zip(&mut hi).zip(&row) {
-            // NaN stays.
-            *lo = if *v < *lo || v.is_nan() { *v } else { *lo };
-            *hi = if *v > *hi || v.is_nan() { *v } else { *hi };
-        }
+        hull.add(&row);
     }
-    [lo, hi]
+    hull
 }
 
 /// Whether bounds say that no pair has a value that is NaN: such a pair is an error or left out, and
@@ -223,8 +219,7 @@ fn all_known(job: &Job) -> bool {
         return false;
     };
     for (side, table) in [(Side::X, &job.x), (Side::Y, job.other())] {
-        let [lo, hi] = hull(job, table, side);
-        bounds.set_one(side, &lo, &hi, 1);
+        hull(job, table, side).bound(&mut bounds, side);
     }
     bounds.run();
     (0..job.low.formula.roots.len()).all(|root| bounds.root(root).lane(0).is_known())

@@ -216,7 +216,7 @@ fn compile_sources(part: u64) {
     assert!(nvrtc::is_present(), "no libnvrtc");
     let (mut seen, mut failures) = (BTreeSet::new(), String::new());
     for question in questions(part, 300 * DATA as u64) {
-        if seen.len() >= 120 && every(2) > 1 {
+        if seen.len() >= 100 && every(2) > 1 {
             break;
         }
         let data = question.data(0);

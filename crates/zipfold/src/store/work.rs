@@ -78,6 +78,9 @@ pub struct Habits {
 /// Times between two looks at shares that others have.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+/// Time before a share that failed is tried again: what failed for a moment, such as a network, may be
+/// there again.
+const AFTER_FAILURE: Duration = Duration::from_secs(1);
 
 impl Default for Habits {
     fn default() -> Self {
@@ -112,7 +115,7 @@ impl Worked {
 pub struct Failure {
     /// Its number, from 1.
     pub share: usize,
-    /// How often it failed.
+    /// How often it failed; 0 where it was too large for a machine alone.
     pub times: u32,
     /// The last error.
     pub error: String,
@@ -161,6 +164,9 @@ enum Came {
     /// It failed often enough, with this error.
     LeftAlone(String),
     Failed(String),
+    /// This machine has too little for it, with this error. It does not count as a try: another worker
+    /// may have enough.
+    TooLarge(String),
 }
 
 /// A store whose shares have no rows.
@@ -219,7 +225,9 @@ impl Worker<'_> {
             match self.share(index, true)? {
                 Came::Done => worked.done.push(index + 1),
                 Came::There => {}
-                Came::Failed(error) => worked.failed.push((index + 1, error)),
+                Came::Failed(error) | Came::TooLarge(error) => {
+                    worked.failed.push((index + 1, error));
+                }
                 Came::Held if self.habits.waits => {
                     self.wait(pause)?;
                     pause = self.longer(pause);
@@ -237,7 +245,11 @@ impl Worker<'_> {
     }
     /// The next pause between two looks.
     fn longer(&self, pause: Duration) -> Duration {
-        (pause * 2).min(LONGEST_PAUSE).min(self.habits.lease / 4)
+        self.short(pause * 2)
+    }
+    /// A pause that no lease runs out in.
+    fn short(&self, pause: Duration) -> Duration {
+        pause.min(LONGEST_PAUSE).min(self.habits.lease / 4)
     }
     /// Works on shares until none is left.
     pub(crate) fn all(&self) -> Result<Worked> {
@@ -247,7 +259,7 @@ impl Worker<'_> {
         // Shares that were worked on here, well or not.
         let mut tried = 0;
         loop {
-            let (mut moved, mut held) = (false, false);
+            let (mut moved, mut held, mut failed) = (false, false, false);
             for index in self.open()? {
                 if tried >= self.habits.most {
                     return Ok(worked);
@@ -267,14 +279,23 @@ impl Worker<'_> {
                         gave_up.push(index);
                         worked.fail(index, error);
                     }
+                    Came::TooLarge(error) => {
+                        gave_up.push(index);
+                        worked.fail(index, error);
+                        tried += 1;
+                    }
                     Came::Failed(error) => {
                         worked.fail(index, error);
-                        (moved, tried) = (true, tried + 1);
+                        (failed, tried) = (true, tried + 1);
                     }
                 }
             }
             if moved {
                 pause = FIRST_PAUSE;
+                continue;
+            }
+            if failed {
+                self.wait(self.short(AFTER_FAILURE))?;
                 continue;
             }
             if !held || !self.habits.waits {
@@ -355,9 +376,13 @@ impl Worker<'_> {
             Err(e) if e.blame() == Blame::Interrupted => Err(e),
             Err(e) => {
                 let error = e.told(self.wording);
-                let times = failure.times + 1;
+                let too_large = e.blame() == Blame::Resource;
+                let times = failure.times + u32::from(!too_large);
                 self.note_failure(index, Failure { times, ..failure }, &error)?;
-                Ok(Came::Failed(error))
+                Ok(match too_large {
+                    true => Came::TooLarge(error),
+                    false => Came::Failed(error),
+                })
             }
         };
         lease.end(self.files, self.budget())?;

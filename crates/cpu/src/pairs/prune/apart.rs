@@ -2,6 +2,7 @@
 //! a histogram or a cut-off. None of their pairs is evaluated, and their rows are not copied.
 
 use super::decision::{PruneDecision, Pruner};
+use super::hull::Hull;
 use super::limits::Limits;
 use super::tree::Hoisted;
 use std::ops::Range;
@@ -18,25 +19,6 @@ pub struct Hulls {
     sides: [Vec<Hull>; 2],
     /// What is kept of each part.
     folds: Vec<Fold>,
-}
-
-/// The least and the largest of each hoisted number of some rows; NaN where a row has a NaN.
-#[derive(Clone, Debug)]
-struct Hull {
-    lo: Vec<f64>,
-    hi: Vec<f64>,
-}
-
-impl Hull {
-    fn add(&mut self, row: &[f64]) {
-        for ((lo, hi), v) in self.lo.iter_mut().zip(&mut self.hi).zip(row) {
-            if v.is_nan() || lo.is_nan() {
-                (*lo, *hi) = (f64::NAN, f64::NAN);
-            } else {
-                (*lo, *hi) = (lo.min(*v), hi.max(*v));
-            }
-        }
-    }
 }
 
 impl Hulls {
@@ -71,7 +53,7 @@ impl Hulls {
         let mut bounds = Bounds::new(&job.low, job.periodic_box.as_ref())?;
         for side in [Side::X, Side::Y] {
             let hull = &self.sides[side as usize][part.groups[side as usize] as usize];
-            bounds.set_one(side, &hull.lo, &hull.hi, 1);
+            hull.bound(&mut bounds, side);
         }
         bounds.run();
         let limits = Limits::new(&[]);
@@ -108,11 +90,7 @@ impl Hulls {
 /// By group, the hull of its rows.
 fn hulls(job: &Job, (side, table): (Side, &Table), by: &RowKeys) -> Vec<Hull> {
     let rows = Hoisted::new(&job.low, table, side);
-    let empty = Hull {
-        lo: vec![f64::INFINITY; rows.width],
-        hi: vec![f64::NEG_INFINITY; rows.width],
-    };
-    let mut all = vec![empty; by.len()];
+    let mut all = vec![Hull::empty(rows.width); by.len()];
     let codes = by.codes[side as usize].iter();
     for (row, code) in rows.values.chunks_exact(rows.width.max(1)).zip(codes) {
         // A row without a group is in no part.

@@ -6,7 +6,7 @@ use crate::kernels::compress::{Pages, Predicate, append_matching};
 use crate::kernels::top_k::TopK;
 use std::ops::Range;
 use zipfold_core::fold::{
-    Bounded, Fold, Histogram, Join, Nearest, NearestState, Reduce, Scattered, State, worse,
+    Bounded, Fold, Histogram, Join, Kept, Nearest, NearestState, Reduce, Scattered, State, worse,
 };
 use zipfold_vector::simd::{Element, Isa, Kernel, Lanes};
 
@@ -33,8 +33,8 @@ pub(super) fn fused<'e>(
     let table: [Make<'e>; 4] = [
         Lists::make,
         VectorMatches::make,
-        FormulasByBin::make,
-        ResultsOfRows::make,
+        ByVectors::<Histogram>::make,
+        ByVectors::<Reduce>::make,
     ];
     table.into_iter().find_map(|make| make(fold, rows, isa))
 }
@@ -136,59 +136,39 @@ impl Fused for VectorMatches<'_> {
     fn finish(&mut self, _: &mut State) {}
 }
 
-/// A histogram that sums formulas: its runs are placed and their terms taken apart by vectors.
-struct FormulasByBin<'e> {
-    fold: &'e Histogram,
+/// A fold whose own loop over a run is compiled for the processor: a histogram that sums formulas
+/// places its runs and takes their terms apart by vectors, counts and best values of rows tell runs
+/// without a better value.
+struct ByVectors<'e, F> {
+    fold: &'e F,
     isa: Isa,
 }
 
-impl<'e> FormulasByBin<'e> {
+impl<'e> ByVectors<'e, Histogram> {
     fn make(fold: &'e Fold, _: &Range<usize>, isa: Isa) -> Option<Box<dyn Fused + 'e>> {
         let Fold::Histogram(fold) = fold else {
             return None;
         };
         let sums = fold.sums_formulas();
-        sums.then(|| Box::new(FormulasByBin { fold, isa }) as Box<dyn Fused>)
+        sums.then(|| Box::new(ByVectors { fold, isa }) as Box<dyn Fused>)
     }
 }
 
-impl Fused for FormulasByBin<'_> {
-    fn absorb(&mut self, state: &mut State, line: &Scattered<'_>) {
-        let State::Histogram(state) = state else {
-            return;
-        };
-        let fold = self.fold;
-        f64::dispatch(self.isa, AbsorbRun { fold, state, line });
-    }
-    fn worst(&self, _: &Range<usize>) -> Option<f64> {
-        None
-    }
-    fn finish(&mut self, _: &mut State) {}
-}
-
-/// Counts and best values of rows: runs of values are counted, and those without a better value are
-/// told, by vectors.
-struct ResultsOfRows<'e> {
-    fold: &'e Reduce,
-    isa: Isa,
-}
-
-impl<'e> ResultsOfRows<'e> {
+impl<'e> ByVectors<'e, Reduce> {
     fn make(fold: &'e Fold, _: &Range<usize>, isa: Isa) -> Option<Box<dyn Fused + 'e>> {
         let Fold::Reduce(fold) = fold else {
             return None;
         };
-        Some(Box::new(ResultsOfRows { fold, isa }))
+        Some(Box::new(ByVectors { fold, isa }))
     }
 }
 
-impl Fused for ResultsOfRows<'_> {
+impl<F: Bounded<State: Kept>> Fused for ByVectors<'_, F> {
     fn absorb(&mut self, state: &mut State, line: &Scattered<'_>) {
-        let State::Reduce(state) = state else {
-            return;
-        };
         let fold = self.fold;
-        f64::dispatch(self.isa, AbsorbRun { fold, state, line });
+        if let Some(state) = Kept::within_mut(state) {
+            f64::dispatch(self.isa, AbsorbRun { fold, state, line });
+        }
     }
     fn worst(&self, _: &Range<usize>) -> Option<f64> {
         None

@@ -18,6 +18,7 @@ mod fused;
 mod grid;
 mod group_pairs;
 mod hierarchy;
+mod hull;
 mod limits;
 mod on_line;
 mod open_pairs;
@@ -34,6 +35,7 @@ pub use column_grids::ColumnGridHistogram;
 pub use cutoff::CutoffGrid;
 #[doc(hidden)]
 pub use group_pairs::{STEP, SortedGroups, add_pairs};
+pub(super) use hull::Hull;
 #[doc(hidden)]
 pub use limits::{key, number};
 pub use on_line::LineSweep;

@@ -84,7 +84,13 @@ fn devices_sweep_each_two_groups() {
     let mut host = vec![];
     // The oracle takes a second for a question.
     let asked = if every(2) == 1 { 84 } else { 56 };
-    for (at, fold) in FOLDS.iter().cycle().take(asked).enumerate().step_by(every(2)) {
+    for (at, fold) in FOLDS
+        .iter()
+        .cycle()
+        .take(asked)
+        .enumerate()
+        .step_by(every(2))
+    {
         let (problem, job) = question(&mut lcg, at, fold);
         let mut set = vec![];
         set.extend((at % 4 == 0).then_some(("device.rows", "streamed")));
