@@ -293,6 +293,28 @@ def test_a_share_that_fails_is_listed_and_the_others_go_on(tmp_path):
     assert np.array_equal(some[:128], zf.pairs(odd[:128], rows).pair("sqrt(x[0]) + y[0]").sum().run())
 
 
+def test_a_share_that_no_worker_has_room_for_is_given_up_and_can_be_done_later(rng, tmp_path, monkeypatch):
+    monkeypatch.setattr("zipfold.shares._UNMOVED", 0.5)
+    np.save(tmp_path / "x.npy", rng.random((1500, 3)))
+    np.save(tmp_path / "y.npy", rng.random((700, 3)))
+    problem = tmp_path / "p.toml"
+    problem.write_text(
+        f"schema = 1\nx = {{ name = '{tmp_path / 'x.npy'}' }}\ny = {{ name = '{tmp_path / 'y.npy'}' }}\n"
+        "pair = { metric = 'euclidean' }\nfolds = [{ kind = 'nearest', k = 300 }]\n"
+    )
+    plan = {"tile.rows": "128", "prune": "off"}
+    job = zf.submit(problem, executor=None, store=tmp_path / "store", shares=3, plan=plan)
+    assert work(job.store, retries=1, memory=400_000, plan=plan)["done"] == []
+    assert job.wait(60)
+    failures = job.failures()
+    assert [(one.share, one.times) for one in failures] == [(1, 0), (2, 0), (3, 0)]
+    assert all("memory" in one.error for one in failures)
+    with pytest.raises(zf.RequestError, match="memory"):
+        job.result(timeout=60)
+    assert sorted(work(job.store, plan=plan)["done"]) == [1, 2, 3]
+    assert job.wait(60) and job.failures() == []
+
+
 def test_cancel_keeps_what_is_done(rng, tmp_path):
     with concurrent.futures.ThreadPoolExecutor(1) as executor:
         job = zf.submit(questions(rng)["matrix"], executor=executor, store=tmp_path / "s", shares=5, threads=1, plan=SMALL)

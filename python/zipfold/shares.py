@@ -23,6 +23,8 @@ __all__ = ["Failure", "Job", "Progress", "attach", "submit"]
 _LEASE = 60.0
 #: Seconds between two looks at a store.
 _LOOK = 0.05
+#: Seconds without a worker after which a share that no worker had room for is given up.
+_UNMOVED = 5.0
 
 
 class Progress(typing.NamedTuple):
@@ -45,7 +47,7 @@ class Failure(typing.NamedTuple):
 
     #: Its number, from 1.
     share: int
-    #: How often it failed.
+    #: How often it failed. That a machine had no room for it does not count.
     times: int
     #: The last error.
     error: str
@@ -126,12 +128,20 @@ class Job:
     def wait(self, timeout: float | None = None) -> bool:
         """Waits until every share is done, or nothing more happens; False if ``timeout`` seconds did not suffice."""
         end = None if timeout is None else time.monotonic() + timeout
+        last: list[Any] = []
+        changed = time.monotonic()
         while True:
             status = self._turn()
             if not status["missing"] or self._cancelled:
                 return True
             idle = not self._under_way and self._calls is not None
             given_up = {one["share"] for one in status["failed"] if one["times"] >= self._retries}
+            # Workers leave a share that they have no room for to others, of which there may be none.
+            seen = [status["done"], status["running"], status["failed"]]
+            if seen != last or any(not one["lost"] for one in status["running"]):
+                last, changed = seen, time.monotonic()
+            if time.monotonic() - changed >= _UNMOVED:
+                given_up |= {one["share"] for one in status["failed"] if one["no_room"]}
             if idle or given_up >= set(status["missing"]):
                 return True
             if end is not None and time.monotonic() >= end:

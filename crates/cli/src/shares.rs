@@ -255,10 +255,12 @@ fn status_text(store: &str, status: &Status) -> String {
         status.done, status.shares
     );
     let lost = status.running.iter().filter(|r| r.lost).count();
+    let no_room = status.failed.iter().filter(|one| one.no_room).count();
     let counts = [
         (status.running.len() - lost, "running"),
         (lost, "lost"),
-        (status.failed.len(), "failed"),
+        (status.failed.len() - no_room, "failed"),
+        (no_room, "without room"),
     ];
     for (count, what) in counts.into_iter().filter(|(count, _)| *count > 0) {
         out += &format!(", {count} {what}");
@@ -271,12 +273,15 @@ fn status_text(store: &str, status: &Status) -> String {
         );
     }
     for one in &status.failed {
-        out += &match one.times {
-            0 => format!(
-                "\n  too large {}: for {}: {}",
+        out += &match one.no_room {
+            true => format!(
+                "\n  no room for {} on {}: {}",
                 one.share, one.host, one.error
             ),
-            times => format!("\n  failed {} ({times} times): {}", one.share, one.error),
+            false => format!(
+                "\n  failed {} ({} times): {}",
+                one.share, one.times, one.error
+            ),
         };
     }
     if !status.missing.is_empty() {

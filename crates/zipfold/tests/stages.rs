@@ -310,17 +310,30 @@ fn a_device_leaves_no_row_early() {
         Set::random(&mut random, 700, 70, 1),
         Set::random(&mut random, 5000, 70, 1),
     );
-    let data = data(x.table(70), y.table(70));
-    let asked = SetDistance::new(SetMeasure::Hausdorff, "x", "y");
-    let here = line_of(&asked, &data, &[]);
-    for launches in ["0", "1", "1000000"] {
+    let (x, y) = (x.table(70), y.table(70));
+    let one = FoldSpec::Nearest {
+        k: 1,
+        largest: None,
+    };
+    let question = pairs(&x).with(&y).fold(one).then("max");
+    let here = question.run(&Options::default()).unwrap();
+    assert!(here.outcome.tally.skipped > 0);
+    for launches in [None, Some("0"), Some("1")] {
+        let set = launches.map(|count| ("fault.launches", count));
         let options = Options {
             device: DeviceSelector::parse("opencl").unwrap(),
-            overrides: Overrides::read([("fault.launches", launches)]).unwrap(),
+            overrides: Overrides::read(set).unwrap(),
             ..Options::default()
         };
-        let line = asked.of_data(&data, &options).unwrap().lines[0];
-        assert_eq!(format!("{line:?}"), format!("{here:?}"), "{launches}");
+        let there = question.run(&options).unwrap();
+        let plan = &there.outcome.plan;
+        assert!(
+            launches.is_some() || plan.device.is_some(),
+            "{}",
+            plan.backend
+        );
+        assert_eq!(there.outcome.tally.skipped, 0, "{launches:?}");
+        assert_eq!(numbers(&there), numbers(&here), "{launches:?}");
     }
 }
 

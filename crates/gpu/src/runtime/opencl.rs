@@ -95,7 +95,7 @@ pub(super) fn open(index: usize) -> Result<(Facts, Inner)> {
     // SAFETY: the device belongs to the context.
     #[allow(deprecated, reason = "the replacement needs OpenCL 2.0")]
     let queue = unsafe { CommandQueue::create(&opened.context, raw.id(), 0) };
-    let queue = queue.map_err(|e| failed("opening the device", e))?;
+    let queue = queue.map_err(|e| opened.failed("opening the device", e))?;
     let host = facts.host;
     Ok((
         facts,
@@ -111,6 +111,8 @@ pub(super) fn open(index: usize) -> Result<(Facts, Inner)> {
 struct Opened {
     context: Context,
     device: cl_device_id,
+    /// The process that opened it: one that was forked from it has no driver for it.
+    process: u32,
     programs: Mutex<Vec<(String, Arc<Program>)>>,
 }
 
@@ -129,21 +131,44 @@ unsafe impl Sync for Opened {}
 static OPENED: Mutex<Vec<Arc<Opened>>> = Mutex::new(vec![]);
 
 impl Opened {
+    /// The context of a device: that of an earlier question, or a new one.
     fn keep(raw: &Raw) -> Result<Arc<Opened>> {
-        let mut all = locked(&OPENED);
-        if let Some(found) = all.iter().find(|o| o.device == raw.id()) {
-            return Ok(found.clone());
+        let process = std::process::id();
+        let find = |all: &[Arc<Opened>]| {
+            let same = |o: &&Arc<Opened>| o.device == raw.id() && o.process == process;
+            all.iter().find(same).cloned()
+        };
+        if let Some(found) = find(&locked(&OPENED)) {
+            return Ok(found);
         }
+        // Not under the lock, which a process that is forked meanwhile would find held.
         let context = Context::from_device(raw).map_err(|e| failed("opening the device", e))?;
         let made = Arc::new(Opened {
             context,
             device: raw.id(),
+            process,
             programs: Mutex::new(vec![]),
         });
+        let mut all = locked(&OPENED);
+        if let Some(found) = find(&all) {
+            return Ok(found);
+        }
+        // What the process that this one was forked from has opened cannot be released here.
+        let (own, others): (Vec<_>, Vec<_>) = std::mem::take(&mut *all)
+            .into_iter()
+            .partition(|o| o.process == process);
+        *all = own;
+        std::mem::forget(others);
         all.push(made.clone());
         Ok(made)
     }
-    fn program(&self, source: &str, options: &str) -> Result<Arc<Program>> {
+    /// The error of a call. The next question opens the device anew: a context in which a call has
+    /// failed may answer nothing more, and drivers tell that by the words for too little memory, too.
+    fn failed(self: &Arc<Self>, what: &str, e: opencl3::error_codes::ClError) -> Error {
+        locked(&OPENED).retain(|opened| !Arc::ptr_eq(opened, self));
+        failed(what, e)
+    }
+    fn program(self: &Arc<Self>, source: &str, options: &str) -> Result<Arc<Program>> {
         let find = |programs: &mut Vec<(String, Arc<Program>)>| {
             let at = programs.iter().position(|(text, _)| text == source)?;
             let found = programs.remove(at);
@@ -155,7 +180,7 @@ impl Opened {
         }
         // Others may build meanwhile.
         let mut program = Program::create_from_source(&self.context, source)
-            .map_err(|e| failed("taking a kernel's source", e))?;
+            .map_err(|e| self.failed("taking a kernel's source", e))?;
         if let Err(e) = program.build(&[self.device], options) {
             let log = program.get_build_log(self.device).unwrap_or_default();
             let first: Vec<&str> = log
@@ -208,20 +233,15 @@ fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 impl Session {
-    /// The error of a call, after which the next question opens the device anew: a context that has
-    /// failed may answer nothing more.
     fn failed(&self, what: &str, e: opencl3::error_codes::ClError) -> Error {
-        if !OUT_OF_MEMORY.contains(&e.0) {
-            locked(&OPENED).retain(|opened| !Arc::ptr_eq(opened, &self.opened));
-        }
-        failed(what, e)
+        self.opened.failed(what, e)
     }
     pub(super) fn compile(&self, source: &str, names: &[&str]) -> Result<Vec<Function>> {
         let host = if self.host { " -DZF_HOST" } else { "" };
         let program = self.opened.program(source, &format!("{OPTIONS}{host}"))?;
         let find = |name: &&str| {
             let kernel =
-                Kernel::create(&program, name).map_err(|e| failed("finding a kernel", e))?;
+                Kernel::create(&program, name).map_err(|e| self.failed("finding a kernel", e))?;
             Ok(Function(Mutex::new(kernel)))
         };
         names.iter().map(find).collect()
@@ -231,8 +251,8 @@ impl Session {
         let buffer = unsafe {
             Buffer::<u8>::create(&self.opened.context, CL_MEM_READ_WRITE, bytes, null_mut())
         };
-        let buffer =
-            buffer.map_err(|e| failed(&format!("allocating {}", human_bytes(bytes as u64)), e))?;
+        let buffer = buffer
+            .map_err(|e| self.failed(&format!("allocating {}", human_bytes(bytes as u64)), e))?;
         Ok(Allocation(Mutex::new(buffer)))
     }
     pub(super) fn write(&self, to: &Allocation, offset: usize, bytes: &[u8]) -> Result<()> {
@@ -296,7 +316,7 @@ impl Session {
             )));
         }
         for (at, arg) in args.iter().enumerate() {
-            set(&kernel, at as u32, arg)?;
+            self.set(&kernel, at as u32, arg)?;
         }
         let threads = grid.threads as usize;
         let (global, local) = ([grid.x as usize * threads, grid.y as usize], [threads, 1]);
@@ -320,26 +340,25 @@ impl Session {
             .finish()
             .map_err(|e| self.failed("running a kernel", e))
     }
-}
-
-fn set(kernel: &Kernel, at: u32, arg: &Arg<'_>) -> Result<()> {
-    let done = match arg {
-        Arg::Memory(memory) => match &memory.inner {
-            MemoryInner::OpenCl(m) => {
-                let handle = locked(&m.0).get();
-                // SAFETY: the kernel's parameter is a pointer, and the memory outlives the launch's
-                // completion (in-order queue; every buffer is read or finished before it is
-                // dropped).
-                unsafe { kernel.set_arg(at, &handle) }
-            }
-            MemoryInner::Cuda(_) => return Err(super::foreign()),
-        },
-        // SAFETY: the kernel's parameter is a 32-bit number.
-        Arg::U32(v) => unsafe { kernel.set_arg(at, v) },
-        // SAFETY: the kernel's parameter is a double.
-        Arg::F64(v) => unsafe { kernel.set_arg(at, v) },
-        // SAFETY: the kernel's parameter is a float.
-        Arg::F32(v) => unsafe { kernel.set_arg(at, v) },
-    };
-    done.map_err(|e| failed("a kernel's argument", e))
+    fn set(&self, kernel: &Kernel, at: u32, arg: &Arg<'_>) -> Result<()> {
+        let done = match arg {
+            Arg::Memory(memory) => match &memory.inner {
+                MemoryInner::OpenCl(m) => {
+                    let handle = locked(&m.0).get();
+                    // SAFETY: the kernel's parameter is a pointer, and the memory outlives the launch's
+                    // completion (in-order queue; every buffer is read or finished before it is
+                    // dropped).
+                    unsafe { kernel.set_arg(at, &handle) }
+                }
+                MemoryInner::Cuda(_) => return Err(super::foreign()),
+            },
+            // SAFETY: the kernel's parameter is a 32-bit number.
+            Arg::U32(v) => unsafe { kernel.set_arg(at, v) },
+            // SAFETY: the kernel's parameter is a double.
+            Arg::F64(v) => unsafe { kernel.set_arg(at, v) },
+            // SAFETY: the kernel's parameter is a float.
+            Arg::F32(v) => unsafe { kernel.set_arg(at, v) },
+        };
+        done.map_err(|e| self.failed("a kernel's argument", e))
+    }
 }

@@ -16,6 +16,7 @@ use crate::query::{Query, Ready};
 use crate::runs::folder_of;
 use crate::sharding;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -115,8 +116,11 @@ impl Worked {
 pub struct Failure {
     /// Its number, from 1.
     pub share: usize,
-    /// How often it failed; 0 where it was too large for a machine alone.
+    /// How often it failed. That a machine had no room for it does not count.
     pub times: u32,
+    /// Whether the last machine had no room for it.
+    #[serde(default)]
+    pub no_room: bool,
     /// The last error.
     pub error: String,
     /// The machine that had it.
@@ -164,9 +168,9 @@ enum Came {
     /// It failed often enough, with this error.
     LeftAlone(String),
     Failed(String),
-    /// This machine has too little for it, with this error. It does not count as a try: another worker
-    /// may have enough.
-    TooLarge(String),
+    /// This machine has no room for it, with this error. It does not count as a try: another worker may
+    /// have enough.
+    NoRoom(String),
 }
 
 /// A store whose shares have no rows.
@@ -225,7 +229,7 @@ impl Worker<'_> {
             match self.share(index, true)? {
                 Came::Done => worked.done.push(index + 1),
                 Came::There => {}
-                Came::Failed(error) | Came::TooLarge(error) => {
+                Came::Failed(error) | Came::NoRoom(error) => {
                     worked.failed.push((index + 1, error));
                 }
                 Came::Held if self.habits.waits => {
@@ -245,16 +249,14 @@ impl Worker<'_> {
     }
     /// The next pause between two looks.
     fn longer(&self, pause: Duration) -> Duration {
-        self.short(pause * 2)
-    }
-    /// A pause that no lease runs out in.
-    fn short(&self, pause: Duration) -> Duration {
-        pause.min(LONGEST_PAUSE).min(self.habits.lease / 4)
+        (pause * 2).min(LONGEST_PAUSE).min(self.habits.lease / 4)
     }
     /// Works on shares until none is left.
     pub(crate) fn all(&self) -> Result<Worked> {
         let mut worked = Worked::default();
         let mut gave_up: Vec<usize> = vec![];
+        // How often there was no room for a share here.
+        let mut without_room: BTreeMap<usize, u32> = BTreeMap::new();
         let mut pause = FIRST_PAUSE;
         // Shares that were worked on here, well or not.
         let mut tried = 0;
@@ -262,7 +264,7 @@ impl Worker<'_> {
             let (mut moved, mut held, mut failed) = (false, false, false);
             for index in self.open()? {
                 if tried >= self.habits.most {
-                    return Ok(worked);
+                    return self.ended(worked);
                 }
                 if gave_up.contains(&index) {
                     continue;
@@ -279,10 +281,14 @@ impl Worker<'_> {
                         gave_up.push(index);
                         worked.fail(index, error);
                     }
-                    Came::TooLarge(error) => {
-                        gave_up.push(index);
+                    Came::NoRoom(error) => {
                         worked.fail(index, error);
-                        tried += 1;
+                        (failed, tried) = (true, tried + 1);
+                        let times = without_room.entry(index).or_default();
+                        *times += 1;
+                        if *times >= self.habits.retries {
+                            gave_up.push(index);
+                        }
                     }
                     Came::Failed(error) => {
                         worked.fail(index, error);
@@ -290,23 +296,28 @@ impl Worker<'_> {
                     }
                 }
             }
-            if moved {
+            if moved || failed {
                 pause = FIRST_PAUSE;
-                continue;
-            }
-            if failed {
-                self.wait(self.short(AFTER_FAILURE))?;
+                if failed && tried < self.habits.most {
+                    self.wait(AFTER_FAILURE)?;
+                }
                 continue;
             }
             if !held || !self.habits.waits {
-                worked
-                    .failed
-                    .retain(|(share, _)| !worked.done.contains(share));
-                return Ok(worked);
+                return self.ended(worked);
             }
             self.wait(pause)?;
             pause = self.longer(pause);
         }
+    }
+    /// What this worker did. A share that failed here, and that another one has done, has not failed.
+    fn ended(&self, worked: Worked) -> Result<Worked> {
+        let mut failed = worked.failed;
+        if !failed.is_empty() {
+            let open = self.open()?;
+            failed.retain(|(share, _)| open.contains(&(share - 1)));
+        }
+        Ok(Worked { failed, ..worked })
     }
     /// The shares without a part. Workers begin at different places, so that they rarely meet.
     fn open(&self) -> Result<Vec<usize>> {
@@ -376,15 +387,20 @@ impl Worker<'_> {
             Err(e) if e.blame() == Blame::Interrupted => Err(e),
             Err(e) => {
                 let error = e.told(self.wording);
-                let too_large = e.blame() == Blame::Resource;
-                let times = failure.times + u32::from(!too_large);
-                self.note_failure(index, Failure { times, ..failure }, &error)?;
-                Ok(match too_large {
-                    true => Came::TooLarge(error),
+                let no_room = e.blame() == Blame::Resource;
+                let failure = Failure {
+                    times: failure.times + u32::from(!no_room),
+                    no_room,
+                    ..failure
+                };
+                let noted = self.note_failure(index, failure, &error);
+                noted.map(|()| match no_room {
+                    true => Came::NoRoom(error),
                     false => Came::Failed(error),
                 })
             }
         };
+        // Also where a full store took no note: a lease that stays looks like a lost worker.
         lease.end(self.files, self.budget())?;
         came
     }
