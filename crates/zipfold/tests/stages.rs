@@ -316,7 +316,8 @@ fn a_device_leaves_no_row_early() {
         largest: None,
     };
     let question = pairs(&x).with(&y).fold(one).then("max");
-    let here = question.run(&Options::default()).unwrap();
+    let plain = Options::default();
+    let here = question.run(&plain).unwrap();
     assert!(here.outcome.tally.skipped > 0);
     for launches in [None, Some("0"), Some("1")] {
         let set = launches.map(|count| ("fault.launches", count));
@@ -356,10 +357,8 @@ fn a_run_with_a_checkpoint_leaves_no_row_early() {
         checkpoint: Some(path.clone()),
         ..Options::default()
     };
-    let (plain, kept) = (
-        question.run(&Options::default()).unwrap(),
-        question.run(&kept).unwrap(),
-    );
+    let plain = Options::default();
+    let (plain, kept) = (question.run(&plain).unwrap(), question.run(&kept).unwrap());
     let _ = std::fs::remove_file(path);
     assert!(plain.outcome.tally.skipped > 0 && kept.outcome.tally.skipped == 0);
     assert_eq!(numbers(&plain), numbers(&kept));
