@@ -15,7 +15,7 @@ use zipfold::internals::core::figures::{self, duration};
 use zipfold::internals::io::Presence;
 use zipfold::internals::shards::ranges_of;
 use zipfold::internals::slices;
-use zipfold::internals::store::{Habits, Manifest, ShareCount, Status, Store, Worked};
+use zipfold::internals::store::{Failure, Habits, Manifest, ShareCount, Status, Store, Worked};
 use zipfold::internals::written::write_text;
 use zipfold::io::OutputOptions;
 use zipfold::{Budget, Error, Options, Result};
@@ -272,23 +272,25 @@ fn status_text(store: &str, status: &Status) -> String {
             one.share, one.worker.process, one.worker.host, one.quiet
         );
     }
-    for one in &status.failed {
-        out += &match one.no_room {
-            true => format!(
-                "\n  no room for {} on {}: {}",
-                one.share, one.host, one.error
-            ),
-            false => format!(
-                "\n  failed {} ({} times): {}",
-                one.share, one.times, one.error
-            ),
-        };
-    }
+    out.extend(status.failed.iter().map(failure_line));
     if !status.missing.is_empty() {
         out += &format!("\n  missing {}", ranges_of(&status.missing));
         out += &format!("\n  about {} of work left", duration(status.seconds_left));
     }
     out
+}
+
+fn failure_line(one: &Failure) -> String {
+    let Failure {
+        share,
+        times,
+        error,
+        ..
+    } = one;
+    match one.no_room {
+        true => format!("\n  no room for {share} on {}: {error}", one.host),
+        false => format!("\n  failed {share} ({times} times): {error}"),
+    }
 }
 
 /// `zipfold merge` of a store.
