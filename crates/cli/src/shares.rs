@@ -15,7 +15,9 @@ use zipfold::internals::core::figures::{self, duration};
 use zipfold::internals::io::Presence;
 use zipfold::internals::shards::ranges_of;
 use zipfold::internals::slices;
-use zipfold::internals::store::{Failure, Habits, Manifest, ShareCount, Status, Store, Worked};
+use zipfold::internals::store::{
+    Failure, Habits, Manifest, Running, ShareCount, Status, Store, Worked,
+};
 use zipfold::internals::written::write_text;
 use zipfold::io::OutputOptions;
 use zipfold::{Budget, Error, Options, Result};
@@ -265,19 +267,22 @@ fn status_text(store: &str, status: &Status) -> String {
     for (count, what) in counts.into_iter().filter(|(count, _)| *count > 0) {
         out += &format!(", {count} {what}");
     }
-    for one in &status.running {
-        let what = if one.lost { "lost" } else { "running" };
-        out += &format!(
-            "\n  {what} {}: process {} of {}, last sign {:.0} s ago",
-            one.share, one.worker.process, one.worker.host, one.quiet
-        );
-    }
+    out.extend(status.running.iter().map(running_line));
     out.extend(status.failed.iter().map(failure_line));
     if !status.missing.is_empty() {
         out += &format!("\n  missing {}", ranges_of(&status.missing));
         out += &format!("\n  about {} of work left", duration(status.seconds_left));
     }
     out
+}
+
+fn running_line(one: &Running) -> String {
+    let what = if one.lost { "lost" } else { "running" };
+    let (worker, quiet) = (&one.worker, one.quiet);
+    format!(
+        "\n  {what} {}: process {} of {}, last sign {quiet:.0} s ago",
+        one.share, worker.process, worker.host
+    )
 }
 
 fn failure_line(one: &Failure) -> String {
