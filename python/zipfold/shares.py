@@ -137,7 +137,7 @@ class Job:
             idle = not self._under_way and self._calls is not None
             given_up = {one["share"] for one in status["failed"] if one["times"] >= self._retries}
             # Workers leave a share that they have no room for to others, of which there may be none.
-            seen = [status["done"], status["running"], status["failed"]]
+            seen = [status["done"], status["failed"]]
             if seen != last or any(not one["lost"] for one in status["running"]):
                 last, changed = seen, time.monotonic()
             if time.monotonic() - changed >= _UNMOVED:

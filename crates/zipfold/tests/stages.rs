@@ -148,12 +148,23 @@ fn distances_of_sets_are_those_of_double_loops() {
 
 /// The first line of the distances of `asked`, with these choices of the plan.
 fn line_of(asked: &SetDistance, data: &Data, set: &[(&str, &str)]) -> SetDistanceLine {
-    let set = set.iter().map(|(k, v)| (k.to_string(), v.to_string()));
-    let options = Options {
-        overrides: Overrides::read(set).unwrap(),
+    asked.of_data(data, &choosing(set)).unwrap().lines[0]
+}
+
+/// A run with these choices of the plan.
+fn choosing(set: &[(&str, &str)]) -> Options<'static> {
+    Options {
+        overrides: Overrides::read(set.iter().copied()).unwrap(),
         ..Options::default()
-    };
-    asked.of_data(data, &options).unwrap().lines[0]
+    }
+}
+
+/// The nearest row of each row.
+fn nearest_one() -> FoldSpec {
+    FoldSpec::Nearest {
+        k: 1,
+        largest: None,
+    }
 }
 
 #[test]
@@ -230,11 +241,7 @@ fn the_plan_says_which_rows_are_left_early() {
     ] {
         let x = Set::random(&mut random, n, dim, 1);
         let table = x.table(dim);
-        let one = FoldSpec::Nearest {
-            k: 1,
-            largest: None,
-        };
-        let question = pairs(&table).with(&table).fold(one.clone());
+        let question = pairs(&table).with(&table).fold(nearest_one());
         let text = question
             .clone()
             .then("max")
@@ -281,16 +288,9 @@ fn rows_without_finite_values_are_not_left_for_them() {
             for nan in [NanPolicy::Error, NanPolicy::Propagate, NanPolicy::Skip] {
                 let mut asked = SetDistance::new(SetMeasure::Hausdorff, "x", "y");
                 asked.nan = nan;
-                let answer = |set: &[(&str, &str)]| {
-                    let set = set.iter().map(|(k, v)| (k.to_string(), v.to_string()));
-                    let options = Options {
-                        overrides: Overrides::read(set).unwrap(),
-                        ..Options::default()
-                    };
-                    match asked.of_data(&data, &options) {
-                        Ok(found) => format!("{:?}", found.lines),
-                        Err(e) => e.to_string(),
-                    }
+                let answer = |set: &[(&str, &str)]| match asked.of_data(&data, &choosing(set)) {
+                    Ok(found) => format!("{:?}", found.lines),
+                    Err(e) => e.to_string(),
                 };
                 let swept = answer(&[("family", "vm"), ("prune", "off")]);
                 for set in [&[][..], &[("prune", "off")]] {
@@ -311,20 +311,18 @@ fn a_device_leaves_no_row_early() {
         Set::random(&mut random, 5000, 70, 1),
     );
     let (x, y) = (x.table(70), y.table(70));
-    let one = FoldSpec::Nearest {
-        k: 1,
-        largest: None,
-    };
-    let question = pairs(&x).with(&y).fold(one).then("max");
+    let question = pairs(&x).with(&y).fold(nearest_one()).then("max");
     let plain = Options::default();
     let here = question.run(&plain).unwrap();
     assert!(here.outcome.tally.skipped > 0);
     for launches in [None, Some("0"), Some("1")] {
-        let set = launches.map(|count| ("fault.launches", count));
+        let set: Vec<_> = launches
+            .map(|count| ("fault.launches", count))
+            .into_iter()
+            .collect();
         let options = Options {
             device: DeviceSelector::parse("opencl").unwrap(),
-            overrides: Overrides::read(set).unwrap(),
-            ..Options::default()
+            ..choosing(&set)
         };
         let there = question.run(&options).unwrap();
         let plan = &there.outcome.plan;
@@ -347,11 +345,7 @@ fn a_run_with_a_checkpoint_leaves_no_row_early() {
         Set::random(&mut random, 1300, 70, 1),
     );
     let (x, y) = (x.table(70), y.table(70));
-    let one = FoldSpec::Nearest {
-        k: 1,
-        largest: None,
-    };
-    let question = pairs(&x).with(&y).fold(one).then("max");
+    let question = pairs(&x).with(&y).fold(nearest_one()).then("max");
     let path = std::env::temp_dir().join(format!("zipfold-stages-{}", std::process::id()));
     let kept = Options {
         checkpoint: Some(path.clone()),
@@ -374,22 +368,18 @@ fn rows_of_groups_are_left_early_and_never_meet_themselves() {
         *label = (at % 2) as f64;
     }
     let table = x.table(70);
-    let nearest = FoldSpec::Nearest {
-        k: 1,
-        largest: None,
-    };
-    let question = pairs(&table).fold(nearest).then("max");
+    let question = pairs(&table).fold(nearest_one()).then("max");
     for (question, leaves) in [
         (question.clone().by("label"), true),
         (question.clone().batch("label"), false),
         (question.within("same:label"), false),
     ] {
         let run = |family: Option<&str>| {
-            let set = family.map(|family| ("family".to_string(), family.to_string()));
-            let options = Options {
-                overrides: Overrides::read(set).unwrap(),
-                ..Options::default()
-            };
+            let set: Vec<_> = family
+                .map(|family| ("family", family))
+                .into_iter()
+                .collect();
+            let options = choosing(&set);
             let answer = question.run(&options).unwrap();
             let rows = [Side::X, Side::Y].map(|side| {
                 let columns = answer.columns(0).unwrap().unwrap();
@@ -432,11 +422,7 @@ fn minima_and_maxima_of_rows_are_left_early_too() {
             let question = [question.clone(), question.within("same:label")];
             for question in question {
                 let run = |prune: &str| {
-                    let set = [("prune".to_string(), prune.to_string())];
-                    let options = Options {
-                        overrides: Overrides::read(set).unwrap(),
-                        ..Options::default()
-                    };
+                    let options = choosing(&[("prune", prune)]);
                     let answer = question.run(&options).unwrap();
                     let rows = rows_of(&answer.columns(0).unwrap().unwrap(), Side::X);
                     (numbers(&answer), rows)
@@ -631,14 +617,10 @@ fn groups_batches_ranks_and_quantiles_stay_apart() {
     let (tx, ty) = (x.table(2), y.table(2));
     let options = Options::default();
     // Hausdorff's directed distances of all pairs of groups.
-    let one = FoldSpec::Nearest {
-        k: 1,
-        largest: None,
-    };
     let question = pairs(&tx)
         .with(&ty)
         .by("label")
-        .fold(one.clone())
+        .fold(nearest_one())
         .then("max");
     let answer = question.run(&options).unwrap();
     let columns = answer.columns(0).unwrap().unwrap();
@@ -656,7 +638,11 @@ fn groups_batches_ranks_and_quantiles_stay_apart() {
         assert_eq!((*value, rows[at]), (worst.0, Some(worst.1)), "{a:?} {b:?}");
     }
     // Batches: each has one value.
-    let question = pairs(&tx).with(&ty).batch("label").fold(one).then("max");
+    let question = pairs(&tx)
+        .with(&ty)
+        .batch("label")
+        .fold(nearest_one())
+        .then("max");
     let answer = question.run(&options).unwrap();
     let wanted: Vec<f64> = (0..3)
         .map(|b| directed(&x, &y, Some(f64::from(b))).0)

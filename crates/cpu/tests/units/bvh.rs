@@ -1,3 +1,4 @@
+use crate::Lcg;
 use zipfold_cpu::kernels::bvh::*;
 use zipfold_cpu::kernels::top_k::TopK;
 use zipfold_vector::simd::{Element, Isa};
@@ -21,13 +22,8 @@ fn reference(measure: &Measure, x: &[f64], y: &[f64]) -> f64 {
 /// Rows of a kind: random, a coarse lattice, one place, far from zero, on a line with outliers, so
 /// near that squares lose digits or are 0.
 fn rows(kind: usize, n: usize, terms: usize, seed: u64) -> Vec<f64> {
-    let mut state = seed;
-    let mut draw = || {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (state >> 11) as f64 / (1u64 << 53) as f64
-    };
+    let mut numbers = Lcg(seed);
+    let mut draw = || numbers.next();
     (0..n * terms)
         .map(|at| match kind {
             0 => draw() * 4.0,

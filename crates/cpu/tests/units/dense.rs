@@ -1,19 +1,7 @@
+use crate::Lcg;
 use zipfold_cpu::kernels::dense::*;
 use zipfold_cpu::kernels::panels::{PackedA, PackedB};
 use zipfold_vector::simd::{Element, Isa};
-
-/// A small generator of repeatable numbers.
-struct Lcg(pub u64);
-
-impl Lcg {
-    fn next(&mut self) -> f64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6364136223846793005)
-            .wrapping_add(1442695040888963407);
-        (self.0 >> 11) as f64 / (1u64 << 53) as f64
-    }
-}
 
 fn term(op: DenseReduction, s: f64, x: f64, y: f64) -> f64 {
     let t = x - y;

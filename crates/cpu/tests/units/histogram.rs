@@ -1,19 +1,8 @@
+use crate::Lcg;
 use zipfold_core::space::PeriodicBox;
 use zipfold_core::space::periodic_box::Image;
 use zipfold_cpu::kernels::histogram::*;
 use zipfold_vector::simd::{Element, Isa};
-
-struct Lcg(u64);
-
-impl Lcg {
-    fn next(&mut self) -> f64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6364136223846793005)
-            .wrapping_add(1442695040888963407);
-        (self.0 >> 11) as f64 / (1u64 << 53) as f64
-    }
-}
 
 /// What the points of a test lie in.
 #[derive(Clone, Copy)]

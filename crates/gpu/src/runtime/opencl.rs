@@ -126,8 +126,8 @@ unsafe impl Send for Opened {}
 unsafe impl Sync for Opened {}
 
 /// The devices that this process has opened. A question that follows another builds none of the
-/// programs that both have; drivers keep binaries on disk, but to find one takes a compiler's front
-/// end (0.2 to 0.5 s for a program by PoCL).
+/// programs that both have; drivers keep binaries on disk, but to find one may take a compiler's front
+/// end, as by PoCL.
 static OPENED: Mutex<Vec<Arc<Opened>>> = Mutex::new(vec![]);
 
 impl Opened {

@@ -377,9 +377,14 @@ impl Worker<'_> {
         if !asked && lease.lost() >= self.habits.retries {
             let times = lease.lost();
             let error = format!("its worker was lost {times} times");
-            self.note_failure(index, Failure { times, ..failure }, &error)?;
+            let failure = Failure {
+                times,
+                no_room: false,
+                ..failure
+            };
+            let noted = self.note_failure(index, failure, &error);
             lease.end(self.files, self.budget())?;
-            return Ok(Came::LeftAlone(error));
+            return noted.map(|()| Came::LeftAlone(error));
         }
         let done = lease.during(self.files, life, self.budget(), || self.compute(index));
         let came = match done {
