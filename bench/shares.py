@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """What shares cost, and what becomes of them when workers are killed.
 
-    python bench/shares.py target/release/zipfold [--rows 60000] [--turns 5] [--kills 500] [--squares 1000000]
-        [--folder DIR]
+    python bench/shares.py target/release/zipfold [--rows 60000] [--questions NAME,…] [--turns 5] [--kills 500]
+        [--squares 1000000] [--sums 1000000] [--workers 2] [--folder DIR]
 
-First the overhead: the same question by one process on all cores, and by two processes of one thread each that work on a
-store, plan and merge included. Turns alternate; the least time of each counts. Then runs with kill -9: two workers at a
+First the overhead: the same question by one process on two cores, and by two processes of one thread each that work on a
+store, plan and merge included. Turns alternate; the least time of each counts. --questions chooses some. Then runs with kill -9: two workers at a
 small question, one of which is killed at a random moment and replaced, until all shares are done; the merged answer must
 have the bytes of one run. With --squares, pruned questions over this many rows of 3 numbers: how many squares there were and
-were left, and the times. Prints all as Markdown; ends with status 1 if bytes differ.
+were left, and the times. With --sums, sums of rows over all pairs of this many rows of 3 numbers: the bytes of all parts, and
+the times of one process and of --workers, which share the cores out. Prints all as Markdown; ends with status 1 if bytes differ.
 """
 
 import argparse
@@ -69,10 +70,10 @@ class Command:
         return subprocess.Popen([self.path, *map(str, words)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 
 
-def shared(command, problem, store, answer, shares, workers):
+def shared(command, problem, store, answer, shares, workers, threads=1):
     shutil.rmtree(store, ignore_errors=True)
-    command.run("plan", problem, "--store", store, "--shares", shares, "--threads", 1)
-    started = [command.start("work", store, "--threads", 1, "--quiet") for _ in range(workers)]
+    command.run("plan", problem, "--store", store, "--shares", shares, "--threads", threads)
+    started = [command.start("work", store, "--threads", threads, "--quiet") for _ in range(workers)]
     for worker in started:
         said = worker.communicate()[1]
         if worker.returncode:
@@ -80,11 +81,13 @@ def shared(command, problem, store, answer, shares, workers):
     command.run("merge", store, "-o", answer, "--force", "--quiet")
 
 
-def overheads(command, folder, rows, turns):
+def overheads(command, folder, rows, turns, chosen):
     print(f"Two processes of one thread against one of two threads, {rows} rows of 8 numbers, 8 shares, best of {turns}:\n")
     print("| question | one process, s | two processes, s | overhead | parts, MB |\n|---|---|---|---|---|")
     same = True
     for name, (fold, suffix) in FOLDS.items():
+        if chosen and name not in chosen:
+            continue
         size = rows // 6 if name == "matrix" else rows
         problem = question(folder, "big", size, 8, fold, "square" if name != "neighbours" else "ordered")
         one, many, store = folder / f"one.{suffix}", folder / f"many.{suffix}", folder / "store"
@@ -114,6 +117,27 @@ def squares(command, folder, rows, turns):
         found = plan["squares"]
         told = [found["all"], found["left"], f"{100 * found['settled'] / plan['predicted']['pairs']:.2f} %"] if found else ["none"] * 3
         print("|", " | ".join(map(str, [name, *told, f"{min(alone):.2f}", f"{min(together):.2f}"])), "|")
+    return same
+
+
+def sums(command, folder, rows, workers):
+    """Sums of rows over all pairs: one process on all cores, and workers that share them out."""
+    cores = len(os.sched_getaffinity(0))
+    threads = max(cores // workers, 1)
+    print(f"Sums of rows of exp(-r²), {rows} rows of 3 numbers of 4 bytes, {4 * workers} shares, {cores} cores:\n")
+    print(f"| domain | one process, s | {workers} processes of {threads} threads, s | parts, MB | largest part, MB |\n|---|---|---|---|---|")
+    data, problem = folder / "sums.npy", folder / "sums.toml"
+    np.save(data, np.random.default_rng(rows).random((rows, 3), dtype=np.float32))
+    one, many, store = folder / "one.csv", folder / "many.csv", folder / "store"
+    same = True
+    for domain in ("square", "diagonal"):
+        text = f"schema = 1\nx = {{ name = '{data}' }}\ndomain = '{domain}'\npair = {{ formula = 'exp(-sum((x - y)^2))' }}\n"
+        problem.write_text(text + "folds = [{ kind = 'reduce', op = 'sum' }]\n")
+        alone = timed(lambda: command.run("run", problem, "-o", one, "--force", "--quiet"))
+        together = timed(lambda: shared(command, problem, store, many, 4 * workers, workers, threads))
+        same &= filecmp.cmp(one, many, shallow=False)
+        parts = [part.stat().st_size / 1e6 for part in (store / "parts").iterdir()]
+        print(f"| {domain} | {alone:.1f} | {together:.1f} | {sum(parts):.1f} | {max(parts):.1f} |")
     return same
 
 
@@ -160,15 +184,20 @@ def main():
     parser.add_argument("--rows", type=int, default=60_000)
     parser.add_argument("--turns", type=int, default=5)
     parser.add_argument("--kills", type=int, default=500)
+    parser.add_argument("--questions", type=lambda text: text.split(","), default=[], help=", ".join(FOLDS))
     parser.add_argument("--squares", type=int, default=0)
+    parser.add_argument("--sums", type=int, default=0)
+    parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--folder")
     given = parser.parse_args()
     command = Command(given.command)
     with tempfile.TemporaryDirectory(dir=given.folder) as name:
         folder = pathlib.Path(os.path.realpath(name))
-        good = overheads(command, folder, given.rows, given.turns) if given.turns else True
+        good = overheads(command, folder, given.rows, given.turns, given.questions) if given.turns else True
         if given.squares:
             good &= squares(command, folder, given.squares, max(given.turns, 1))
+        if given.sums:
+            good &= sums(command, folder, given.sums, given.workers)
         if given.kills:
             start = time.perf_counter()
             fine, killed = kills(command, folder, given.kills)

@@ -5,6 +5,7 @@
 //! allocates; the comments name the arrays.
 
 use crate::filter::{Form, LONG};
+use crate::overrides::Overrides;
 use crate::prune::{self, Prune};
 use crate::search::{Search, SearchQuestion};
 use crate::tiles::{Tile, Tiling};
@@ -71,7 +72,8 @@ pub fn working_bytes(job: &Job, threads: usize, tiling: Tiling, prune: Prune) ->
         tiling.count(&job.space) * size_of::<Tile>()
     };
     // Rows of a tile and pieces of columns, each with a copy as its kernel takes it.
-    let pieces = match !prune.is_on() && worst_row::by_pieces(job) {
+    let by_pieces = worst_row::by_pieces(job, &Overrides::default());
+    let pieces = match !prune.is_on() && tiling.cols >= job.space.m && by_pieces {
         true => 3 * (rows[1] + hoisted_bytes(job, 0, tiling.rows)),
         false => 0,
     };

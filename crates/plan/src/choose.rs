@@ -13,7 +13,7 @@ use crate::cost::{self, Term, Work};
 use crate::filter::{Form, Question};
 use crate::machine::{Isa, Machine};
 use crate::matches::MatchPlan;
-use crate::overrides::{Family, Overrides};
+use crate::overrides::{Family, Overrides, Pruning};
 use crate::plan::Plan;
 use crate::prune::{self, Prune};
 use crate::strategy::Strategy;
@@ -211,7 +211,8 @@ impl Draft<'_> {
             bound: terms.first().map_or_else(String::new, |t| t.what.clone()),
             terms,
             prune,
-            leaves_rows: worst_row::leaves_rows(job),
+            hulls: self.overrides.prune != Some(Pruning::Off),
+            leaves_rows: worst_row::leaves_rows(job, self.overrides),
             reasons,
             device: None,
             part: None,
@@ -226,7 +227,7 @@ impl Draft<'_> {
 /// columns.
 fn by_pieces(job: &Job, prune: &Prune, overrides: &Overrides) -> bool {
     let free = overrides.family.is_none() && overrides.tile_cols.is_none();
-    free && !prune.is_on() && worst_row::by_pieces(job)
+    free && !prune.is_on() && worst_row::by_pieces(job, overrides)
 }
 
 /// Adds up the terms: each is an upper bound of something that does not overlap with the others.

@@ -83,6 +83,11 @@ fn names(all: impl Iterator<Item = &'static str>) -> String {
 }
 
 words! {
+    /// Which rows meet all others, where another row may be the answer.
+    RowsMet {
+        /// Every row.
+        All = "all",
+    }
     /// Whether bounds leave out pairs that cannot matter.
     Pruning {
         /// Where it pays.
@@ -450,6 +455,7 @@ macro_rules! overrides {
 
 overrides! {
     prune: Pruning = "prune", "whether bounds leave out pairs that cannot matter";
+    rows_met: RowsMet = "rows.met", "rows meet all others even where the answer is one row alone; shares do";
     column_grid: ColumnGridCells = "column_grid", "cells of the column grid of a short histogram, to its last edge; off: no grid of cells either";
     family: Family = "family", "which kernels of a processor compute the pairs";
     isa: Isa = "isa", "the instruction set, one that the machine has";

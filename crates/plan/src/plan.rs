@@ -53,6 +53,9 @@ pub struct Plan {
     pub terms: Vec<Term>,
     /// Whether bounds leave pairs out.
     pub prune: Prune,
+    /// Whether hulls of groups may settle the pairs of a part.
+    #[doc(hidden)]
+    pub hulls: bool,
     /// Whether the answer is one row alone, so that rows are left that cannot be that row.
     pub leaves_rows: bool,
     /// Why each choice was made, as `explain` shows it.
@@ -87,8 +90,7 @@ impl Plan {
         }
         self.prune.rows()
     }
-    /// Gives every row its result: what is kept of rows goes elsewhere, too, as the part of a share or
-    /// a checkpoint, which are the same whoever computes them.
+    /// Gives every row its result, as in the part of a share, which is the same whoever computes it.
     #[doc(hidden)]
     pub fn complete_rows(&mut self) {
         self.leaves_rows = false;

@@ -1,15 +1,17 @@
 //! Answers that are one row alone: the one whose best value is the worst, as of Hausdorff's distance.
 //! Other rows may be left before they have met all others.
 
+use crate::overrides::Overrides;
 use zipfold_core::fold::Fold;
 use zipfold_core::{Domain, Job};
 
 /// The fewest rows of y that are met in pieces, and of x: few rows take less time than planning.
 const WORTH: [usize; 2] = [256, 1024];
 
-/// Returns whether the answer of `job` is, for each of its folds, the row whose best value is the worst.
-pub(crate) fn leaves_rows(job: &Job) -> bool {
-    let Some(then) = job.then else {
+/// Returns whether the answer of `job` is, for each of its folds, the row whose best value is the worst,
+/// and nothing else is kept of the others.
+pub(crate) fn leaves_rows(job: &Job, overrides: &Overrides) -> bool {
+    let (Some(then), None) = (job.then, overrides.rows_met) else {
         return false;
     };
     let worst = |fold: &Fold| {
@@ -20,8 +22,8 @@ pub(crate) fn leaves_rows(job: &Job) -> bool {
 }
 
 /// Returns whether rows of `job` may meet the rows of y in pieces, and be left in between.
-pub(crate) fn by_pieces(job: &Job) -> bool {
-    in_pieces(job) && leaves_rows(job)
+pub(crate) fn by_pieces(job: &Job, overrides: &Overrides) -> bool {
+    in_pieces(job) && leaves_rows(job, overrides)
 }
 
 /// Returns whether the pairs of `job` are of rows that may meet the rows of y in pieces. Parts of a

@@ -1,6 +1,7 @@
 //! How a job is run, and where its answer goes.
 
 use crate::warnings::Warnings;
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -8,6 +9,7 @@ use std::time::Duration;
 use zipfold_core::Budget;
 use zipfold_gpu::DeviceSelector;
 use zipfold_io::OutputOptions;
+use zipfold_plan::overrides::RowsMet;
 use zipfold_plan::{MatchGoal, Overrides, Sink};
 
 /// How a job is run. More fields may come: name the ones that you set, and take the others from
@@ -18,6 +20,7 @@ use zipfold_plan::{MatchGoal, Overrides, Sink};
 /// let options = Options { threads: 2, budget: Budget::new(1 << 30), ..Options::default() };
 /// assert!(options.checkpoint.is_none());
 /// ```
+#[derive(Clone)]
 pub struct Options<'a> {
     /// Threads, 0 for all.
     pub threads: usize,
@@ -42,6 +45,25 @@ pub struct Options<'a> {
     pub device: DeviceSelector,
     /// Takes what the run has to say next to its answer.
     pub warnings: Warnings,
+}
+
+impl Options<'_> {
+    /// The choices of a plan: in the part of a share every row has its result, so that it is the same
+    /// whoever computes it.
+    pub(crate) fn choices(&self) -> Cow<'_, Overrides> {
+        match self.shard.is_some() {
+            true => Cow::Owned(all_rows(&self.overrides)),
+            false => Cow::Borrowed(&self.overrides),
+        }
+    }
+}
+
+/// These choices, and that every row has its result.
+pub(crate) fn all_rows(overrides: &Overrides) -> Overrides {
+    Overrides {
+        rows_met: Some(RowsMet::All),
+        ..overrides.clone()
+    }
 }
 
 impl Default for Options<'_> {

@@ -195,7 +195,7 @@ impl<'a> Query<'a> {
         let ranged = ranges::find(self.problem, self.data, self.options)?;
         let start = Instant::now();
         let (job, machine) = self.described(&ranged.problem)?;
-        let plan = choose(&job, &machine, &self.options.overrides)?;
+        let plan = choose(&job, &machine, &self.options.choices())?;
         let seconds = start.elapsed().as_secs_f64();
         Ok(Ready {
             problem: ranged.problem,
@@ -244,7 +244,7 @@ impl<'a> Query<'a> {
     fn foreseen(&self) -> Result<(Job, Plan, Vec<Plan>)> {
         let (problem, ranges) = ranges::foresee(self.problem, self.data, self.options)?;
         let (job, machine) = self.described(&problem)?;
-        let plan = choose(&job, &machine, &self.options.overrides)?;
+        let plan = choose(&job, &machine, &self.options.choices())?;
         Ok((job, plan, ranges))
     }
     /// Runs all passes. Dense results stay in memory, within the budget.

@@ -281,7 +281,7 @@ fn identify(
 ) -> Result<(Option<Identity>, Option<Partial>)> {
     // All data are read for it; only what may be resumed or merged needs it.
     let keyed = options.checkpoint.is_some() || options.shard.is_some();
-    if keyed {
+    if options.shard.is_some() {
         plan.complete_rows();
     }
     let found = match &options.checkpoint {

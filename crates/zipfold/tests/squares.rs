@@ -289,7 +289,9 @@ fn neighbours_have_the_bits_of_one_run() {
     let plane = |seed, n| Table::f64(n, 2, numbers(seed, n * 2, 100.0)).unwrap();
     let grid = (0..3000).flat_map(|at| [at % 50, at / 50].map(f64::from));
     let ties = Table::f64(3000, 2, grid.collect()).unwrap();
-    for (name, x) in [("random", plane(11, 3000)), ("ties", ties)] {
+    // A band of many rows has several ranges.
+    let many = ("many", plane(13, 12_000));
+    for (name, x) in [("random", plane(11, 3000)), ("ties", ties), many] {
         let data = |y, folds| Data {
             pairs: None,
             x: x.clone(),

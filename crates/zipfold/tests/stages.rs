@@ -1,11 +1,12 @@
 //! Second stages, and Hausdorff's and Chamfer's distances, against double loops over rows.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use zipfold::columns::{Columns, Role, Side};
 use zipfold::internals::core::Random;
 use zipfold::internals::device::DeviceSelector;
 use zipfold::internals::set_distance::{SetDirection, SetDistance, SetDistanceLine, SetMeasure};
 use zipfold::problem::{FoldSpec, NanPolicy, QuantileSpec, ReduceAxis, ReduceOp};
-use zipfold::{Answer, Blame, Data, Options, Overrides, Table, pairs};
+use zipfold::{Answer, Blame, Data, Options, Overrides, Progress, Table, pairs};
 
 /// Rows on a coarse lattice, so that many distances are equal; with a label each.
 struct Set {
@@ -336,26 +337,53 @@ fn a_device_leaves_no_row_early() {
     }
 }
 
-/// What is kept of a run that may go on has the results of all rows.
+/// A run that goes on from a checkpoint has rows that were left before; those of a share have their
+/// results, and the plan says so.
 #[test]
-fn a_run_with_a_checkpoint_leaves_no_row_early() {
+fn a_run_that_goes_on_leaves_rows_early_and_a_share_does_not() {
     let mut random = Random::new(15);
-    let (x, y) = (
-        Set::random(&mut random, 1200, 70, 1),
-        Set::random(&mut random, 1300, 70, 1),
-    );
-    let (x, y) = (x.table(70), y.table(70));
-    let question = pairs(&x).with(&y).fold(nearest_one()).then("max");
-    let path = std::env::temp_dir().join(format!("zipfold-stages-{}", std::process::id()));
-    let kept = Options {
-        checkpoint: Some(path.clone()),
-        ..Options::default()
-    };
-    let plain = Options::default();
-    let (plain, kept) = (question.run(&plain).unwrap(), question.run(&kept).unwrap());
-    let _ = std::fs::remove_file(path);
-    assert!(plain.outcome.tally.skipped > 0 && kept.outcome.tally.skipped == 0);
-    assert_eq!(numbers(&plain), numbers(&kept));
+    for dim in [3, 70] {
+        let (x, y) = (
+            Set::random(&mut random, 6000, dim, 1),
+            Set::random(&mut random, 1300, dim, 1),
+        );
+        let (x, y) = (x.table(dim), y.table(dim));
+        let question = pairs(&x).with(&y).fold(nearest_one()).then("max");
+        let path =
+            std::env::temp_dir().join(format!("zipfold-stages-{dim}-{}", std::process::id()));
+        let narrow = || choosing(&[("tile.rows", "256"), ("batch", "1")]);
+        let at_once = narrow();
+        let plain = question.run(&at_once).unwrap();
+        let stop = AtomicBool::new(false);
+        let tell = |told: Progress| stop.store(told.pairs > 0, Ordering::Relaxed);
+        let begun = Options {
+            checkpoint: Some(path.clone()),
+            progress: Some(&tell),
+            stop: Some(&stop),
+            ..narrow()
+        };
+        let error = question.run(&begun).map(|_| ()).unwrap_err();
+        assert_eq!(error.blame(), Blame::Interrupted, "{error}");
+        let resumed = Options {
+            checkpoint: Some(path.clone()),
+            resume: true,
+            ..narrow()
+        };
+        let whole = question.run(&resumed).unwrap();
+        let _ = std::fs::remove_file(path);
+        assert!(whole.outcome.before > 0);
+        assert!(whole.outcome.tally.skipped > 0);
+        assert_eq!(numbers(&plain), numbers(&whole), "{dim}");
+        for shard in [None, Some((1, 3))] {
+            let options = Options { shard, ..narrow() };
+            let text = question.query(&options).explain().unwrap();
+            let says = text.text(false).to_string().contains("a row is left");
+            assert_eq!(says, shard.is_none(), "{dim} {shard:?}");
+            if shard.is_some() && dim == 70 {
+                assert_eq!(question.run(&options).unwrap().outcome.tally.skipped, 0);
+            }
+        }
+    }
 }
 
 /// Groups of equal size have one plan for pairs of two groups and for pairs within one, where no row

@@ -33,7 +33,7 @@ impl<'j> ByParts<'j> {
             parts,
             plan: plan.clone(),
             load,
-            hulls: Hulls::new(job, parts),
+            hulls: plan.hulls.then(|| Hulls::new(job, parts)).flatten(),
         }
     }
     /// Computes these strips of rows of part `at`.

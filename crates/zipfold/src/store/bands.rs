@@ -94,11 +94,9 @@ fn is_plain(problem: &Problem, data: &Data) -> Result<bool> {
 fn key_over(problem: &Problem, data: &Data, shares: usize, options: &Options<'_>) -> Result<Key> {
     let options = Options {
         overrides: unpruned(&options.overrides)?,
-        budget: options.budget.clone(),
         warnings: Warnings::default(),
         checkpoint: None,
-        device: options.device,
-        ..*options
+        ..options.clone()
     };
     let explained = Query::new(problem, data, &options).explain()?;
     Ok(Key::of_plan(&explained.job, &explained.plan, shares))

@@ -39,7 +39,7 @@ pub use work::{DoneShare, Failure, Habits, Loaded, Worked};
 pub(crate) use work::{done_name, part_name};
 
 use crate::identity::Key;
-use crate::options::{Options, Target};
+use crate::options::{Options, Target, all_rows};
 use crate::partial;
 use crate::query::{Answer, Query};
 use crate::reading::read_data;
@@ -214,13 +214,10 @@ impl Store {
             .map(|number| loaded.manifest.index(number))
             .transpose()?;
         let options = Options {
-            overrides: loaded.manifest.overrides()?.and(&options.overrides),
-            budget: options.budget.clone(),
-            device: options.device,
-            warnings: options.warnings.clone(),
+            overrides: all_rows(&loaded.manifest.overrides()?.and(&options.overrides)),
             checkpoint: None,
             shard: None,
-            ..*options
+            ..options.clone()
         };
         let ready = loaded.ready(&options)?;
         let prepared = ready.as_ref().map(|ready| ready.prepared(&options));
@@ -328,6 +325,10 @@ fn plan_shares(
     planning: ShareCount,
     options: &Options<'_>,
 ) -> Result<(Manifest, Option<FoundSquares>)> {
+    let options = &Options {
+        overrides: all_rows(&options.overrides),
+        ..options.clone()
+    };
     // Ranges are found once, not by every worker.
     let problem = crate::ranges::with_ranges(problem, data, options)?.into_owned();
     let explained = Query::new(&problem, data, options).explain()?;

@@ -14,7 +14,7 @@ use super::sent::SentTable;
 use crate::identity::Identity;
 use crate::partial::{open_sealed, seal};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use zipfold_core::describe::describe_until;
 use zipfold_core::{Budget, Data, Error, Job, Problem, Reservation, Result, Space, Table};
@@ -276,7 +276,7 @@ impl<'a> Reader<'a> {
             .cols
             .iter()
             .flat_map(|places| files_of(self.squares, second, places));
-        let wanted: Vec<(usize, usize)> = x.chain(y.map(|file| (second, file))).collect();
+        let wanted: BTreeSet<(usize, usize)> = x.chain(y.map(|file| (second, file))).collect();
         self.at_hand.retain(|file, _| wanted.contains(file));
         for (side, file) in wanted {
             if self.at_hand.contains_key(&(side, file)) {

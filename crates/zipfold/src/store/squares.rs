@@ -45,8 +45,8 @@ const RANGES: usize = 4;
 const FEWEST: usize = 16;
 const MOST: usize = 1024;
 const ROWS: usize = 32;
-/// Rows of a range of neighbours: the fewer, the more boxes tell of the k-th best.
-const ROWS_OF_BEST: usize = 1024;
+/// Rows of a range of neighbours, of which a band has some: the fewer, the more boxes tell of the k-th best.
+const ROWS_OF_BEST: usize = 256;
 /// Matches of a piece that are given the rows of the question at a time.
 const MATCHES: usize = 1 << 16;
 /// The part of the pairs that squares must settle to be worth their files and copies.
@@ -242,15 +242,15 @@ fn search(
         true => rows / ROWS_OF_BEST,
         false => 0,
     };
-    let wanted = shares.saturating_mul(RANGES).max(FEWEST).max(fine);
     let workers = Workers::for_plan(job, plan)?;
-    let mut ranges = wanted.min(most);
+    let mut bands = shares.saturating_mul(RANGES).max(FEWEST).min(most);
     loop {
-        let found = workers.install(|| zipfold_cpu::pairs::prune::squares(job, ranges));
-        if ranges == most || found.as_ref().is_none_or(|(squares, _)| is_small(squares)) {
+        let ranges = bands.max(fine).min(most);
+        let found = workers.install(|| zipfold_cpu::pairs::prune::squares(job, (ranges, bands)));
+        if bands == most || found.as_ref().is_none_or(|(squares, _)| is_small(squares)) {
             return Ok(found);
         }
-        ranges = ranges.saturating_mul(4).min(most);
+        bands = bands.saturating_mul(4).min(most);
     }
 }
 
@@ -571,11 +571,7 @@ impl PieceWork<'_> {
                 resume,
                 progress: Some(&tell),
                 shard: None,
-                overrides: given.overrides.clone(),
-                budget: given.budget.clone(),
-                device: given.device,
-                warnings: given.warnings.clone(),
-                ..*given
+                ..given.clone()
             };
             let target = Target::Runs(folder_of(&checkpoint), None);
             run(problem, &part, plan.clone(), &target, &options)

@@ -486,11 +486,7 @@ impl Worker<'_> {
                 shard: Some(shard),
                 checkpoint: Some(checkpoint.to_owned()),
                 resume,
-                overrides: self.options.overrides.clone(),
-                budget: self.options.budget.clone(),
-                device: self.options.device,
-                warnings: self.options.warnings.clone(),
-                ..*self.options
+                ..self.options.clone()
             };
             // Next to the checkpoint.
             let target = Target::Runs(folder_of(checkpoint), None);

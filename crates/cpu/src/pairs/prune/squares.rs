@@ -1,13 +1,17 @@
 //! Squares of sorted rows whose boxes settle all of their pairs, found when a question is planned.
 //!
 //! ```text
-//! unit  = rows along the curve, LANES units a range
-//! for each range of x
-//!     neighbours: the k-th best of its rows is at most what bounds say of k others
-//!     bounds of its box against those of LANES ranges of y: settled, or
-//!         against the LANES units of a range: settled, or left
-//!         units of x against those: pairs that stay open, a measure of the work
+//! unit  = rows along the curve, LANES units a range, some ranges a band
+//! for each band of x
+//!     for each of its ranges
+//!         neighbours: the k-th best of its rows is at most what bounds say of k others
+//!         bounds of its box against those of LANES ranges of y: settled, or
+//!             against the LANES units of a range: settled, or left
+//!     units of y that all of its ranges settle are settled, the others are columns of the band
+//!     units of x against those: pairs that stay open, a measure of the work
 //! ```
+//!
+//! Small ranges say more about the k-th best; a large band has fewer columns for each of its rows.
 
 use super::decision::{PruneDecision, Pruner};
 use super::limits::Limits;
@@ -57,10 +61,10 @@ impl Ranges {
 /// The rows of x and of y by place along the curve; of one table once.
 pub type RowsByPlace = [Vec<u32>; 2];
 
-/// Finds the squares that are left of `job`, with about `wanted` ranges a side, and the rows by
-/// place; none where its formula has no bounds. Its folds are those of
+/// Finds the squares that are left of `job`, with about `wanted` ranges a side in `bands` bands, and
+/// the rows by place; none where its formula has no bounds. Its folds are those of
 /// [`zipfold_plan::squares::serve`].
-pub fn squares(job: &Job, wanted: usize) -> Option<(Squares, RowsByPlace)> {
+pub fn squares(job: &Job, (wanted, bands): (usize, usize)) -> Option<(Squares, RowsByPlace)> {
     let bounds = Bounds::new(&job.low, job.periodic_box.as_ref())?;
     let sorted = Sorted::new(job);
     let sides = [(Side::X, &sorted.x), (Side::Y, &sorted.y)];
@@ -85,7 +89,9 @@ pub fn squares(job: &Job, wanted: usize) -> Option<(Squares, RowsByPlace)> {
             search.worst[number] = search.kth_of_all(&best);
         }
     }
-    let bands = (0..x.ranges.count).map(|at| search.band(at));
+    let (count, of_band) = (x.ranges.count, x.ranges.count.div_ceil(bands.max(1)).max(1));
+    let bands = (0..count).step_by(of_band);
+    let bands = bands.map(|at| search.band(at..(at + of_band).min(count)));
     let bands = bands.filter(|band| band.own || !band.cols.is_empty());
     let bands = bands.collect();
     let Search {
@@ -135,35 +141,55 @@ impl Search<'_, '_> {
     fn space(&self) -> &Space {
         &self.job.space
     }
-    /// What is left of the squares of range `at` of x.
-    fn band(&mut self, at: usize) -> SquareBand {
-        let rows = self.x.range(at);
-        for (number, fold) in self.job.folds.iter().enumerate() {
-            if let Some(best) = fold.best().filter(|_| is_by_row(fold)) {
-                self.worst[number] = self.kth(at, &best);
-            }
-        }
-        let first = if self.space().is_triangular() { at } else { 0 };
-        let mut band = SquareBand {
-            rows: rows.clone(),
-            own: false,
-            cols: vec![],
-            open: 0,
+    /// What is left of the squares of some ranges of x.
+    fn band(&mut self, ranges: Range<usize>) -> SquareBand {
+        let first = match self.space().is_triangular() {
+            true => ranges.start,
+            false => 0,
         };
-        let left: Vec<usize> = (first / LANES * LANES..self.y.ranges.count)
-            .step_by(LANES)
-            .flat_map(|batch| self.left(at, first, batch))
-            .collect();
-        for other in left {
-            self.counts.left += 1;
-            if self.space().is_self() && other == at {
-                band.own = true;
-                band.open += self.space().count(&rows, &rows);
-                continue;
-            }
-            self.square(at, other, &mut band);
+        let limits: Vec<Vec<f64>> = ranges.clone().map(|at| self.limits(at)).collect();
+        let mut open = vec![false; self.y.ranges.count * LANES];
+        for (at, worst) in ranges.clone().zip(&limits) {
+            self.worst.clone_from(worst);
+            self.open_units((at, first), &mut open);
         }
-        band
+        let itself = match self.space().is_self() {
+            true => ranges.start * LANES..ranges.end * LANES,
+            false => 0..0,
+        };
+        let own = open[itself.clone()].contains(&true);
+        // Its own pairs are one question: all of them are left, or none.
+        open[itself.clone()].fill(own);
+        let mut work = 0;
+        for (at, worst) in ranges.clone().zip(&limits) {
+            self.worst.clone_from(worst);
+            self.settle_others((at, first), &open);
+            work += self.work(at, &open);
+        }
+        let mut cols: Vec<Range<usize>> = vec![];
+        let others = (0..open.len()).filter(|unit| open[*unit] && !itself.contains(unit));
+        for places in others.map(|unit| self.y.unit(unit)) {
+            match cols.last_mut() {
+                Some(last) if last.end == places.start => last.end = places.end,
+                _ => cols.push(places),
+            }
+        }
+        SquareBand {
+            rows: self.x.range(ranges.start).start..self.x.range(ranges.end - 1).end,
+            own,
+            cols,
+            open: work,
+        }
+    }
+    /// By fold: what a value must not exceed to matter to a row of range `at` of x.
+    fn limits(&mut self, at: usize) -> Vec<f64> {
+        let mut limits = self.worst.clone();
+        for (limit, fold) in limits.iter_mut().zip(&self.job.folds) {
+            if let Some(best) = fold.best().filter(|_| is_by_row(fold)) {
+                *limit = self.kth(at, &best);
+            }
+        }
+        limits
     }
     /// What the k-th best value of any row of range `at` of x is at most: one box of y with k rows
     /// is enough for a row.
@@ -257,57 +283,82 @@ impl Search<'_, '_> {
         let of_best = span(best.root).falling(best.largest);
         (of_best.lo, of_best.hi)
     }
-    /// The ranges of y, from `first` on, of the batch from `batch` on that are not settled with
-    /// range `at` of x.
-    fn left(&mut self, at: usize, first: usize, batch: usize) -> Vec<usize> {
-        let y = &self.y.ranges;
-        set(&mut self.bounds, &self.x.ranges, at);
-        self.run_lanes(y, batch);
-        let rows = self.x.range(at);
-        let mut left = vec![];
-        for other in batch.max(first)..(batch + LANES).min(y.count) {
-            let pairs = self.space().count(&rows, &self.y.range(other));
-            if pairs == 0 {
-                continue;
-            }
-            self.counts.all += 1;
-            if !self.settle(other - batch, pairs) {
-                left.push(other);
+    /// Marks the units of y, of ranges from `first` on, that are not settled with range `at` of x.
+    fn open_units(&mut self, (at, first): (usize, usize), open: &mut [bool]) {
+        let (x, y) = (self.x, self.y);
+        set(&mut self.bounds, &x.ranges, at);
+        for batch in (first / LANES * LANES..y.ranges.count).step_by(LANES) {
+            self.run_lanes(&y.ranges, batch);
+            let of_batch = batch.max(first)..(batch + LANES).min(y.ranges.count);
+            let left: Vec<usize> = of_batch
+                .filter(|other| {
+                    self.space().count(&x.range(at), &y.range(*other)) > 0
+                        && self.verdict(other - batch) == PruneDecision::Evaluate
+                })
+                .collect();
+            for other in left {
+                self.run_lanes(&y.units, other * LANES);
+                for unit in other * LANES..((other + 1) * LANES).min(y.units.count) {
+                    let evaluated = self.verdict(unit % LANES) == PruneDecision::Evaluate;
+                    open[unit] |= evaluated;
+                }
             }
         }
-        left
     }
-    /// Adds to `band` the units of range `other` of y that are not settled with range `at` of x.
-    fn square(&mut self, at: usize, other: usize, band: &mut SquareBand) {
-        let first = other * LANES;
-        set(&mut self.bounds, &self.x.ranges, at);
-        self.run_lanes(&self.y.units, first);
-        let mut open = [false; LANES];
-        for (lane, open) in open.iter_mut().enumerate() {
-            let cols = self.y.unit(first + lane);
-            if cols.is_empty() {
-                continue;
+    /// Counts the pairs of range `at` of x and the units of y, of ranges from `first` on, that are not
+    /// open.
+    fn settle_others(&mut self, (at, first): (usize, usize), open: &[bool]) {
+        let (x, y) = (self.x, self.y);
+        let rows = x.range(at);
+        set(&mut self.bounds, &x.ranges, at);
+        for batch in (first / LANES * LANES..y.ranges.count).step_by(LANES) {
+            self.run_lanes(&y.ranges, batch);
+            let mut by_unit = vec![];
+            for other in batch.max(first)..(batch + LANES).min(y.ranges.count) {
+                if self.space().count(&rows, &y.range(other)) == 0 {
+                    continue;
+                }
+                let closed = (other * LANES..(other + 1) * LANES).filter(|unit| !open[*unit]);
+                let pairs = |unit| self.space().count(&rows, &y.unit(unit));
+                let pairs = closed.map(pairs).sum();
+                let left = open[other * LANES..(other + 1) * LANES].contains(&true);
+                self.counts.all += 1;
+                self.counts.left += u64::from(left);
+                if pairs > 0 && !self.settle(other - batch, pairs) {
+                    by_unit.push(other);
+                }
             }
-            let pairs = self.space().count(&band.rows, &cols);
-            *open = !self.settle(lane, pairs);
-            if *open {
-                match band.cols.last_mut() {
-                    Some(last) if last.end == cols.start => last.end = cols.end,
-                    _ => band.cols.push(cols),
+            for other in by_unit {
+                self.run_lanes(&y.units, other * LANES);
+                for unit in other * LANES..((other + 1) * LANES).min(y.units.count) {
+                    let pairs = self.space().count(&rows, &y.unit(unit));
+                    if !open[unit] && pairs > 0 {
+                        let settled = self.settle(unit % LANES, pairs);
+                        debug_assert!(settled, "a unit is open for a range that has settled it");
+                    }
                 }
             }
         }
-        for unit in at * LANES..((at + 1) * LANES).min(self.x.units.count) {
-            set(&mut self.bounds, &self.x.units, unit);
-            self.bounds.run();
-            self.pruner.look(&self.bounds);
-            for lane in (0..LANES).filter(|lane| open[*lane]) {
-                if self.verdict(lane) == PruneDecision::Evaluate {
-                    let (rows, cols) = (self.x.unit(unit), self.y.unit(first + lane));
-                    band.open += rows.len() as u64 * cols.len() as u64;
+    }
+    /// Pairs of range `at` of x and the open units of y that bounds of their units leave open.
+    fn work(&mut self, at: usize, open: &[bool]) -> u64 {
+        let (x, y) = (self.x, self.y);
+        let mut work = 0;
+        for unit in at * LANES..((at + 1) * LANES).min(x.units.count) {
+            set(&mut self.bounds, &x.units, unit);
+            for first in (0..y.units.count).step_by(LANES) {
+                if !open[first..first + LANES].contains(&true) {
+                    continue;
+                }
+                self.run_lanes(&y.units, first);
+                for other in first..(first + LANES).min(y.units.count) {
+                    if open[other] && self.verdict(other - first) == PruneDecision::Evaluate {
+                        work += self.space().count(&x.unit(unit), &y.unit(other));
+                    }
                 }
             }
         }
+        work
     }
     /// What bounds say of a lane; pairs that the answer must have one by one are left.
     fn verdict(&mut self, lane: usize) -> PruneDecision {
