@@ -152,7 +152,9 @@ fn ask<'py, Q: OfTables>(
         Answer::Numbers(found) => {
             out.set_item("i", PyArray1::from_vec(py, found.i))?;
             out.set_item("j", PyArray1::from_vec(py, found.j))?;
-            let values = (!found.values.is_empty()).then_some(found.values);
+            // No match has no values, but the column is there.
+            let asked = found.columns.iter().any(|(_, _, what)| what == "value");
+            let values = (asked || !found.values.is_empty()).then_some(found.values);
             out.set_item("values", values.map(|v| PyArray1::from_vec(py, v)))?;
             let formulas = found.formulas.into_iter();
             let formulas: Vec<_> = formulas.map(|v| PyArray1::from_vec(py, v)).collect();

@@ -69,6 +69,15 @@ pub(crate) fn check(run: &RunArgs) -> Result<()> {
 
 /// Refuses a picture and a page that could not be written.
 fn check_pages(run: &RunArgs) -> Result<()> {
+    let shown = [("--plot", &run.plot), ("--report", &run.report)];
+    if run.shard.is_some()
+        && let Some((flag, _)) = shown.iter().find(|(_, path)| path.is_some())
+    {
+        let e = Error::request("a shard is a part of an answer, and has nothing to show");
+        return Err(e
+            .at_place(*flag)
+            .remedy(format!("zipfold merge with {flag}")));
+    }
     if let Some(path) = &run.plot {
         result_files::refuse_picture(path, run)?;
     }
@@ -503,8 +512,10 @@ pub(crate) fn emit(problem: &Problem, args: &RunArgs, target: &str, budget: &Bud
 /// The kernels of a query on the device that `facts` describe, the plan in comments before them.
 fn kernels_text(query: &Query<'_>, facts: &Facts, options: &Options<'_>) -> Result<String> {
     let mut explained = query.explain_on_host()?;
+    zipfold::internals::device::check_suited(&explained.job, &options.overrides)?;
+    let swept = zipfold::internals::plan::device::groups::swept_whole(&explained.job);
     let rows = zipfold::internals::gpu::rows::data_facts(
-        &explained.job,
+        &swept,
         std::slice::from_ref(facts),
         &options.overrides,
     );
@@ -516,7 +527,7 @@ fn kernels_text(query: &Query<'_>, facts: &Facts, options: &Options<'_>) -> Resu
         rows.as_ref(),
     )?;
     zipfold::internals::gpu::engine::check_double(facts, plan.precision)?;
-    let sources = zipfold::internals::gpu::engine::sources(&explained.job, &plan, facts.runtime)?;
+    let sources = zipfold::internals::gpu::engine::sources(&swept, &plan, facts.runtime)?;
     explained.plan = plan;
     let told = explained.text(true).told(flags::words);
     let told = told.lines().map(|l| format!("// {l}\n"));

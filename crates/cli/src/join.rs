@@ -49,7 +49,6 @@ fn verb(args: &Join) -> JobVerb<'_> {
 fn refuse_unused(args: &Join) -> Result<()> {
     let pair = &args.pair;
     let unused = [
-        ("--id", pair.id.is_some(), "--select x.name,y.name"),
         (
             "--attributes",
             pair.attributes.is_some(),
@@ -124,6 +123,7 @@ fn asked(args: &Join, budget: &Budget) -> Result<TableJoin> {
     }
     asked.params.extend(given);
     asked.columns = pair.columns.clone().or(asked.columns);
+    asked.ids = pair.id.clone().unwrap_or(asked.ids);
     asked.ordered |= pair.ordered;
     asked.header = pair.header.as_deref().map(|h| h == "yes").or(asked.header);
     Ok(asked)

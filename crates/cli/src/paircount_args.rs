@@ -99,6 +99,7 @@ pub(crate) struct PairCountArgs {
     /// Of --pip, the number N of realisations
     #[arg(
         long,
+        requires = "pip",
         value_name = "N",
         help_heading = "Question",
         hide_short_help = true
@@ -107,6 +108,7 @@ pub(crate) struct PairCountArgs {
     /// Of --pip, what is added to the ones [default: 0]
     #[arg(
         long,
+        requires = "pip",
         value_name = "OFFSET",
         help_heading = "Question",
         hide_short_help = true
@@ -115,6 +117,7 @@ pub(crate) struct PairCountArgs {
     /// Of --pip, the weight of a pair without ones [default: 0]
     #[arg(
         long,
+        requires = "pip",
         value_name = "WEIGHT",
         help_heading = "Question",
         hide_short_help = true

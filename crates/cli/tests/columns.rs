@@ -257,3 +257,61 @@ fn an_argument_takes_the_place_of_the_kind_of_a_file() {
     assert_eq!(rows("left.csv"), ["v,w", "10,30", "20,"]);
     assert_eq!(rows("inner.csv"), ["v,w", "10,30"]);
 }
+
+const WEIGHED: &str = "a,m,g\n1,2,u\n2,3,u\n5,1,v\n";
+
+/// The column of weights is read by formulas, is an attribute, a key, or all of these.
+#[test]
+fn weights_are_read_by_name_too() {
+    let folder = Folder::new("columns-weights")
+        .with("w.csv", WEIGHED)
+        .with("c.csv", "a,m,g,copy\n1,2,u,2\n2,3,u,3\n5,1,v,1\n");
+    let hist = |more: &str, file: &str, weights: &str| {
+        let bins = "--bins 2 --range 0 4 --quiet -o -";
+        let line = format!("hist {file} --columns a --weights {weights} {more} {bins}");
+        folder.run(&line).ok().out
+    };
+    let plain = hist("", "w.csv", "m");
+    assert!(plain.contains("0.0,2.0,1,6.0"), "{plain}");
+    for more in [
+        "--attributes {m}",
+        "--value 'v=x.{m}*y.{m}'",
+        "--attributes {m} --value 'v=x.{m}*y.{m}'",
+        "--by {m}",
+        "--batch {m}",
+        "--within same:{m}",
+        "--pair 'abs(x.a - y.a) + 0 * x.{m}'",
+        "--pair 'abs(x.a - y.a) + abs(x.{m} - y.{m})'",
+    ] {
+        // Names of columns are those of the keys.
+        let rows = |out: String| -> Vec<String> {
+            let rows = out.lines().filter(|line| !line.contains("lo,hi"));
+            rows.map(str::to_string).collect()
+        };
+        let mine = hist(&more.replace("{m}", "m"), "w.csv", "m");
+        let wanted = hist(&more.replace("{m}", "copy"), "c.csv", "m");
+        assert_eq!(rows(mine), rows(wanted), "{more}");
+    }
+}
+
+/// Keys that are words in some rows and numbers in others.
+#[test]
+fn keys_of_words_and_numbers_are_words_by_request() {
+    let folder = Folder::new("columns-mixed-keys")
+        .with("a.csv", "station,t\nKJFK,1\n72501,2\n")
+        .with("b.csv", "station,p\n72501,5\nKJFK,7\n")
+        .with("c.csv", "station,p\n72501,5\n0071,7\n");
+    let refused = folder.run("join a.csv b.csv --on station -o -");
+    refused.refused(&["'72501' is a number", "--id station"]);
+    let refused = folder.run("join b.csv a.csv --on station -o -");
+    refused.refused(&["'KJFK' is not a number", "--id station"]);
+    let joined = |files: &str| {
+        let line =
+            format!("join {files} --on station --id station --select x.station,x.t,y.p -q -o -");
+        let out = folder.run(&line).ok().out;
+        out.lines().skip(1).map(str::to_string).collect::<Vec<_>>()
+    };
+    let both = ["station,t,p", "KJFK,1,7", "72501,2,5"];
+    assert_eq!(joined("a.csv b.csv"), both);
+    assert_eq!(joined("a.csv c.csv"), ["station,t,p", "72501,2,5"]);
+}

@@ -40,6 +40,14 @@ pub fn read_arrow(source: &Source, options: &ReadOptions, budget: &Budget) -> Re
             .iter()
             .try_for_each(|at| check_numeric(source, &schema, *at))?;
         let (mut reading, sorted) = Reading::new(source, &names, &picked, &ids, budget);
+        let kept =
+            |column: WordColumn, at: &usize| column.of_words(options.words.contains(&names[*at]));
+        let words = std::mem::take(&mut reading.words);
+        reading.words = words
+            .into_iter()
+            .zip(&ids)
+            .map(|(c, at)| kept(c, at))
+            .collect();
         let reader = open(Some(sorted))?;
         let single =
             |at: &usize| number_type(schema.field(*at).data_type()) == Some(&DataType::Float32);
@@ -72,6 +80,7 @@ pub(crate) fn chosen(
 ) -> Result<(Vec<usize>, Vec<usize>)> {
     let at = |e: Error| e.at_place(source.name());
     let all = 0..names.len();
+    let text = &|at: usize| text(at) || options.words.contains(&names[at]);
     let columns = options.columns.as_deref();
     let compared = |at: usize| text(at) && options.texts.contains(&names[at]);
     let mut ids: Vec<usize> = match (&options.ids[..], columns) {

@@ -29,6 +29,10 @@ const LONGEST_HEADER: usize = 1 << 20;
 /// # Errors
 /// `Input` when a page claims more than is there, or holds more than it claims.
 pub(crate) fn held(source: &Source, chunk: &ColumnChunkMetaData, room: u64) -> Result<u64> {
+    // A row group without rows may have no page at all.
+    if chunk.num_values() == 0 {
+        return Ok(0);
+    }
     let broken = |what: &str| damaged(source, "Parquet", what);
     let number = |v: i64| u64::try_from(v).map_err(|_| broken("an offset is negative"));
     let data = number(chunk.data_page_offset())?;

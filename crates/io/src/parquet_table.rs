@@ -121,7 +121,8 @@ pub fn read_parquet(
         };
         let word = |at: usize| {
             let column = word_column(source, &schema.column(at), &names[at], at)?;
-            read_words(source, &reader, column, names[at].clone(), rows, budget)
+            let words = read_words(source, &reader, column, names[at].clone(), rows, budget)?;
+            Ok(words.of_words(options.words.contains(&names[at])))
         };
         let ids = ids.into_iter().filter(|_| some.is_none());
         let words = ids.map(word).collect::<Result<Vec<_>>>()?;

@@ -262,7 +262,8 @@ impl<'a> TextRows<'a> {
         let column = |(at, guessed): (usize, bool)| WordsColumn {
             at,
             guessed,
-            words: WordColumn::new(name(at), self.name, &self.budget),
+            words: WordColumn::new(name(at), self.name, &self.budget)
+                .of_words(self.options.words.contains(&name(at))),
         };
         self.words = roles.words.into_iter().map(column).collect();
         Ok(())
@@ -275,6 +276,10 @@ impl<'a> TextRows<'a> {
         let called =
             |list: &[String], at: usize| names.is_some_and(|names| list.contains(&names[at]));
         let wanted = self.options.columns.as_deref();
+        let kept: Vec<bool> = (0..count)
+            .map(|at| called(&self.options.words, at))
+            .collect();
+        let text: Vec<bool> = text.iter().zip(&kept).map(|(a, b)| *a || *b).collect();
         let compared: Vec<bool> = (0..count)
             .map(|at| text[at] && called(&self.options.texts, at))
             .collect();
@@ -292,7 +297,7 @@ impl<'a> TextRows<'a> {
         let guessed = (0..count).filter(|at| (all && text[*at] || compared[*at]) && !is_id[*at]);
         let words = said.iter().map(|at| (*at, false));
         Ok(Roles {
-            words: words.chain(guessed.map(|at| (at, true))).collect(),
+            words: words.chain(guessed.map(|at| (at, !kept[at]))).collect(),
             numbers: chosen
                 .into_iter()
                 .filter(|at| !compared[*at] && (wanted.is_some() || !is_id[*at]))
@@ -410,11 +415,13 @@ impl<'a> TextRows<'a> {
             .flatten()
             .enumerate()
             .any(|(c, place)| c != column && place.is_some());
+        let name = self.plain_name(column);
         let remedy = match others {
             false => "correct the cell, or leave it empty where the value is missing".to_owned(),
             true => format!(
-                "{} to leave this column out, or correct the cell",
-                Opt::Columns.to(format!("!{}", self.plain_name(column)))
+                "{} leaves this column out, {} keeps it as words; or correct the cell",
+                Opt::Columns.to(format!("!{name}")),
+                Opt::Ids.to(&name)
             ),
         };
         Error::input(format!("'{}' is not a number", show(cell)))

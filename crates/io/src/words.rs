@@ -23,6 +23,11 @@ impl WordColumn {
             ends: Growing::new(budget, purpose),
         }
     }
+    /// The same column, whose words are text also where all of them are numbers.
+    pub(crate) fn of_words(mut self, words: bool) -> Self {
+        self.is_text |= words;
+        self
+    }
     /// The word of the next row.
     #[cfg(feature = "parquet")]
     pub(crate) fn push(&mut self, word: &str) -> Result<()> {

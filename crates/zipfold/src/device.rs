@@ -176,6 +176,20 @@ pub fn required(wanted: DeviceSelector) -> Result<gpu::Device> {
     }
 }
 
+/// Refuses questions that devices leave to the host.
+///
+/// # Errors
+/// `Request`, with the reason.
+pub fn check_suited(job: &Job, overrides: &Overrides) -> Result<()> {
+    match unsuited(job, overrides) {
+        Some(why) => {
+            let e = Error::request(format!("the host answers this question: {why}"));
+            Err(e.remedy("a question that devices sweep, as a histogram or nearest rows"))
+        }
+        None => Ok(()),
+    }
+}
+
 /// Why a device may not answer `job`, if so: decisions need the bits of the reference.
 fn unsuited(job: &Job, overrides: &Overrides) -> Option<&'static str> {
     let decides = |f: &Fold| match f {

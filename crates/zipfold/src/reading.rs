@@ -4,6 +4,7 @@ mod texts;
 
 pub(crate) use texts::number as number_texts;
 
+use std::collections::BTreeSet;
 use zipfold_core::data::Data;
 use zipfold_core::problem::{FoldSpec, Input, Problem};
 use zipfold_core::{Budget, Error, Opt, Result, Table};
@@ -210,19 +211,56 @@ fn split(
         .iter()
         .map(|w| whole.column(w))
         .collect::<Result<Vec<_>>>()?;
-    let one = |at: &usize| whole.picked(&[*at], budget, "the weights");
+    let (purpose, cols) = ("the weights", whole.cols());
+    // A column of weights may be an attribute or a key, too.
+    let one = |at: usize| match (at.checked_sub(cols), whole.attributes()) {
+        (Some(at), Some(attributes)) => attributes.picked(&[at], budget, purpose),
+        _ => whole.picked(&[at], budget, purpose),
+    };
     let picked = weights
         .iter()
         .zip(&taken)
-        .map(|(w, at)| Ok((w.clone(), one(at)?)))
+        .map(|(w, at)| Ok((w.clone(), one(*at)?)))
         .collect::<Result<_>>()?;
-    let rest: Vec<usize> = (0..whole.cols()).filter(|c| !taken.contains(c)).collect();
+    let rest: Vec<usize> = (0..cols).filter(|c| !taken.contains(c)).collect();
     let coordinates = whole.picked(&rest, budget, "the coordinates beside the weights")?;
-    let coordinates = match whole.attributes() {
-        Some(attributes) => coordinates.with_attributes(attributes.clone())?,
+    // Weights are no coordinates, but formulas read any column by its name.
+    let is_read =
+        |at: &&usize| **at < cols && whole.names().is_some_and(|n| named.contains(&n[**at]));
+    let read: BTreeSet<usize> = taken.iter().filter(is_read).copied().collect();
+    let read: Vec<usize> = read.into_iter().collect();
+    let mut attributes = whole.attributes().cloned();
+    if !read.is_empty() {
+        attributes = Some(side_by_side(
+            attributes,
+            whole.picked(&read, budget, purpose)?,
+        )?);
+    }
+    let coordinates = match attributes {
+        Some(attributes) => coordinates.with_attributes(attributes)?,
         None => coordinates,
     };
     Ok((coordinates, picked))
+}
+
+/// The columns of both tables, which have names.
+fn side_by_side(first: Option<Table>, second: Table) -> Result<Table> {
+    let Some(first) = first else {
+        return Ok(second);
+    };
+    let both = [&first, &second];
+    let names = both
+        .iter()
+        .flat_map(|table| table.names().unwrap_or_default());
+    let of_row = |row: usize| {
+        let columns = both
+            .into_iter()
+            .flat_map(|t| (0..t.cols()).map(move |c| (t, c)));
+        columns.map(move |(table, column)| table.get(row, column))
+    };
+    let items = (0..first.rows()).flat_map(of_row).collect();
+    Table::f64(first.rows(), first.cols() + second.cols(), items)?
+        .with_names(names.cloned().collect())
 }
 
 fn column(columns: &[(String, Table)], name: &str) -> Result<Table> {

@@ -117,7 +117,10 @@ impl Silhouette {
         let (groups, codes) = labelled(side, &self.labels, Opt::Labels)?;
         let most = side.rows().saturating_sub(1);
         if groups.len() < 2 || groups.len() > most {
-            let what = format!("expected 2 to {most} labels, got {}", groups.len());
+            let what = match most {
+                0 | 1 => format!("expected 3 rows or more, got {}", side.rows()),
+                _ => format!("expected 2 to {most} labels, got {}", groups.len()),
+            };
             let e = Error::request(what).at_place(Opt::Labels);
             return Err(e.remedy("a column whose labels divide the rows"));
         }
@@ -178,7 +181,7 @@ impl TableQuestion for Silhouette {
         if let Some(columns) = needed.as_mut().filter(|all| !all.contains(&self.labels)) {
             columns.push(self.labels.clone());
         }
-        SideTable::read(&self.data, self.header, needed, &options.budget)
+        SideTable::read(&self.data, self.header, (needed, &[]), &options.budget)
     }
     fn explain_side(&self, side: &SideTable, options: &Options<'_>) -> Result<Message> {
         let (groups, codes) = self.labelled(side, options)?;
@@ -206,7 +209,8 @@ impl TableQuestion for Silhouette {
         let sums = sums.ok_or_else(|| Error::internal("sums without values"))?;
         let sums = columns.all(sums);
         if sums.len() != codes.len() * groups.len() {
-            return Err(Error::internal("sums of other rows and groups"));
+            let e = Error::request("expected one number for each pair, got a vector");
+            return Err(e.at_place(Opt::Pair).remedy(Opt::Pair.to("norm(x - y)")));
         }
         let sum = |row: usize, group: usize| sums.get(row * groups.len() + group);
         Ok(Silhouettes {

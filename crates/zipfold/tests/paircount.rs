@@ -146,6 +146,22 @@ fn loops(
     (counts, sums)
 }
 
+/// A question with the second axis of its separation: the bins along the line of sight, or of μ.
+fn binned(separation: Separation, (pi, mu): ([f64; 2], usize)) -> PairCount {
+    let plain = PairCount {
+        separation,
+        ..PairCount::new("data")
+    };
+    match separation {
+        Separation::RpPi => PairCount {
+            pi: Some(pi),
+            ..plain
+        },
+        Separation::Smu => PairCount { mu, ..plain },
+        Separation::R | Separation::Theta => plain,
+    }
+}
+
 fn ask(asked: &PairCount, tables: &Catalogues) -> PairCounts {
     asked.count(tables, &Options::default()).unwrap()
 }
@@ -235,12 +251,9 @@ fn lines_of_sight_are_those_of_a_double_loop() {
             for cross in [false, true] {
                 let asked = PairCount {
                     edges: Some(uneven()),
-                    separation,
                     los,
-                    pi: Some([6.0007, 5.0]),
-                    mu: 7,
                     data2: cross.then(|| "other".into()),
-                    ..PairCount::new("data")
+                    ..binned(separation, ([6.0007, 5.0], 7))
                 };
                 let mut tables = tables(&data);
                 tables.data2 = cross.then(|| other.table());
@@ -267,11 +280,8 @@ fn a_box_has_lines_of_sight_along_its_third_axis() {
     for separation in [Separation::RpPi, Separation::Smu] {
         let asked = PairCount {
             edges: Some(uneven()),
-            separation,
-            pi: Some([4.5, 5.0]),
-            mu: 10,
             periodic_box: Some(vec![10.0; 3]),
-            ..PairCount::new("data")
+            ..binned(separation, ([4.5, 5.0], 10))
         };
         let found = ask(&asked, &tables(&data));
         let mut edges = found.edges.clone();
@@ -475,15 +485,15 @@ fn a_sample_of_the_jackknife_is_a_run_without_a_region() {
     for separation in [Separation::R, Separation::RpPi, Separation::Smu] {
         let asked = PairCount {
             edges: Some(vec![0.0, 2.5003, 6.0]),
-            separation,
-            los: Sight::Midpoint,
-            pi: Some([6.0007, 3.0]),
-            mu: 4,
-            wedges: 2,
+            los: match separation {
+                Separation::R => Sight::Z,
+                _ => Sight::Midpoint,
+            },
+            wedges: if separation == Separation::Smu { 2 } else { 0 },
             weights: Some("w".into()),
             randoms: Some("randoms".into()),
             regions: Some(Regions::Column("region".into())),
-            ..PairCount::new("data")
+            ..binned(separation, ([6.0007, 3.0], 4))
         };
         let both = |d: &Sample, r: &Sample| Catalogues {
             randoms: Some(r.table()),

@@ -263,7 +263,7 @@ fn a_table_with_itself_has_each_pair_once_where_the_condition_is_symmetric() {
     };
     let close = Some("abs(x.time - y.time) < 1");
     for kind in KINDS {
-        let cases: [(Meant<'_>, bool); 4] = [
+        let cases: [(Meant<'_>, bool); 5] = [
             (
                 Meant {
                     name: "near",
@@ -306,6 +306,20 @@ fn a_table_with_itself_has_each_pair_once_where_the_condition_is_symmetric() {
                 },
                 false,
             ),
+            (
+                Meant {
+                    name: "nearest of a word",
+                    join: TableJoin {
+                        nearest: Some(2),
+                        value: Some("abs(x.time - y.time)".into()),
+                        ties: Ties::First,
+                        ..join(&["word"], None, kind)
+                    },
+                    matches: &word,
+                    value: Some(&|a: &Row, b: &Row| (a.time - b.time).abs()),
+                },
+                false,
+            ),
         ];
         for (meant, symmetric) in &cases {
             if meant.join.nearest.is_some() && kind == TableKind::Any {
@@ -320,6 +334,56 @@ fn a_table_with_itself_has_each_pair_once_where_the_condition_is_symmetric() {
                 expected.retain(|(i, j)| (*i as i64) < *j);
             }
             assert_eq!(found(answer), expected, "{} {kind:?}", meant.name);
+        }
+    }
+}
+
+/// Values of pairs of equal keys without a condition, by few keys with many rows and by many keys.
+#[test]
+fn pairs_of_equal_keys_have_values_without_a_condition() {
+    let mut random = Random::new(21);
+    for (n, m) in [(0, 4), (60, 50), (700, 900)] {
+        let (x, y) = (rows(&mut random, n), rows(&mut random, m));
+        for (on, value) in [
+            ("word", "x.time - 2 * y.time"),
+            ("whole", "x.time - 2 * y.time"),
+        ] {
+            for kind in [TableKind::Inner, TableKind::Left, TableKind::Any] {
+                let join = TableJoin {
+                    on: vec![on.into()],
+                    value: Some(value.into()),
+                    kind,
+                    ..TableJoin::new("x", "y")
+                };
+                let tables = (table(&x), Some(table(&y)));
+                let answer = join.rows_of_tables(tables, &Options::default()).unwrap();
+                assert!(answer.columns.iter().any(|(name, ..)| name == "value"));
+                let same = |a: &Row, b: &Row| match on {
+                    "word" => !a.word.is_empty() && a.word == b.word,
+                    _ => a.whole == b.whole,
+                };
+                let meant = Meant {
+                    name: on,
+                    join,
+                    matches: &same,
+                    value: None,
+                };
+                for ((i, j), value) in answer.i.iter().zip(&answer.j).zip(&answer.values) {
+                    let wanted = match usize::try_from(*j) {
+                        Ok(j) => x[*i as usize].time - 2.0 * y[j].time,
+                        Err(_) => f64::NAN,
+                    };
+                    assert!(
+                        *value == wanted || value.is_nan() && wanted.is_nan(),
+                        "{on} {kind:?} {i} {j}: {value} instead of {wanted}"
+                    );
+                }
+                assert_eq!(
+                    found(answer),
+                    expected(&meant, &x, &y, false),
+                    "{on} {kind:?}"
+                );
+            }
         }
     }
 }

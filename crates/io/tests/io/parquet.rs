@@ -268,6 +268,47 @@ fn one_page(rows: usize, codec: parquet::basic::Compression) -> Vec<u8> {
     writer.into_inner().unwrap()
 }
 
+/// Writers close groups that nothing was written to, and tables may have no row at all.
+#[test]
+fn groups_without_rows_are_passed_over() {
+    use parquet::file::writer::SerializedFileWriter;
+    let message = "message m { REQUIRED DOUBLE z; REQUIRED BINARY w (UTF8); }";
+    let schema = Arc::new(parquet::schema::parser::parse_message_type(message).unwrap());
+    for groups in [&[][..], &[0], &[2, 0, 1], &[0, 3, 0]] {
+        let mut writer =
+            SerializedFileWriter::new(Vec::new(), schema.clone(), Default::default()).unwrap();
+        let mut numbers = (1..).map(f64::from);
+        for rows in groups {
+            let values: Vec<f64> = numbers.by_ref().take(*rows).collect();
+            let words: Vec<_> = values
+                .iter()
+                .map(|v| v.to_string().as_str().into())
+                .collect();
+            let mut group = writer.next_row_group().unwrap();
+            let mut column = group.next_column().unwrap().unwrap();
+            if *rows > 0 {
+                let typed = column.typed::<parquet::data_type::DoubleType>();
+                typed.write_batch(&values, None, None).unwrap();
+            }
+            column.close().unwrap();
+            let mut column = group.next_column().unwrap().unwrap();
+            if *rows > 0 {
+                let typed = column.typed::<parquet::data_type::ByteArrayType>();
+                typed.write_batch(&words, None, None).unwrap();
+            }
+            column.close().unwrap();
+            group.close().unwrap();
+        }
+        let bytes = writer.into_inner().unwrap();
+        let budget = Budget::new(1 << 24);
+        let source = Source::whole("g.parquet", &mut &bytes[..], &budget).unwrap();
+        let options = ReadOptions::default();
+        let table = read_source(&source, Format::Parquet, None, &options, &budget).unwrap();
+        let wanted: Vec<f64> = (1..).map(f64::from).take(groups.iter().sum()).collect();
+        assert_eq!(values(&table), wanted, "{groups:?}");
+    }
+}
+
 #[test]
 fn pages_are_asked_of_the_budget_before_they_are_unpacked() {
     use parquet::basic::{Compression, GzipLevel, ZstdLevel};

@@ -352,7 +352,36 @@ impl PairCount {
     pub(super) fn check(&self) -> Result<()> {
         self.check_sight()?;
         self.check_catalogues()?;
-        self.check_regions()
+        self.check_regions()?;
+        self.check_unused()
+    }
+    /// Refuses options that decide nothing here: another question was meant. A default is as good as
+    /// none.
+    fn check_unused(&self) -> Result<()> {
+        let (kind, flat) = (self.separation, self.separation.is_flat());
+        let (rppi, smu) = (kind == Separation::RpPi, kind == Separation::Smu);
+        let drawn = self.regions.is_some() && self.resample == Resample::Bootstrap;
+        let curves = self.multipoles != even() || self.wedges > 0;
+        let unused = [
+            (self.pi.is_some() && !rppi, Opt::Pi, RPPI),
+            (self.mu != hundred() && !smu, Opt::Mu, SMU),
+            (curves && !smu, Opt::Multipoles, SMU),
+            (self.los != Sight::Z && flat, Opt::Sight, SMU),
+            (self.samples != hundred() && !drawn, Opt::Samples, BOOTSTRAP),
+            (self.seed != first_seed() && !drawn, Opt::Seed, BOOTSTRAP),
+            (
+                self.resample != Resample::Jackknife && self.regions.is_none(),
+                Opt::Regions,
+                BOOTSTRAP,
+            ),
+        ];
+        match unused.into_iter().find(|(given, ..)| *given) {
+            Some((_, place, user)) => {
+                let what = format!("expected {user} beside it, got none");
+                refuse(what, place, "leave it out".into())
+            }
+            None => Ok(()),
+        }
     }
     /// Refuses boxes with a sky, or with another line of sight than theirs.
     fn check_sight(&self) -> Result<()> {
@@ -415,6 +444,11 @@ impl PairCount {
         Ok(())
     }
 }
+
+/// What options are for that decide nothing without it.
+const RPPI: &str = "bins of rp and pi (rppi)";
+const SMU: &str = "bins of s and mu (smu)";
+const BOOTSTRAP: &str = "regions with bootstrap samples";
 
 /// Bootstrap samples at most: errors of a part in hundreds need no more.
 const MOST_SAMPLES: usize = 100_000;

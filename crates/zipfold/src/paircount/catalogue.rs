@@ -268,7 +268,9 @@ impl PairCount {
         let mut beside: Vec<(String, Vec<f64>)> = vec![];
         if let (Some(pip), Kind::Data) = (&self.pip, kind) {
             for (number, bits) in pip.columns.iter().enumerate() {
-                beside.push((format!("{BITS}{number}"), read(bits)?));
+                let values = read(bits)?;
+                check_bits(&values, bits)?;
+                beside.push((format!("{BITS}{number}"), values));
             }
         }
         for named in self.read_by_cut() {
@@ -434,6 +436,21 @@ fn check_weights(weights: &[f64], name: &str) -> Result<()> {
     Err(Error::input(what)
         .at_place(name)
         .remedy("leave the row out, or weigh it 0"))
+}
+
+/// Refuses numbers whose ones are not those of a column of bits: what double precision may have
+/// rounded, and what is no whole number.
+fn check_bits(bits: &[f64], name: &str) -> Result<()> {
+    let whole = |v: &f64| (0.0..9_007_199_254_740_992.0).contains(v) && v.fract() == 0.0;
+    let Some(row) = bits.iter().position(|v| !whole(v)) else {
+        return Ok(());
+    };
+    let what = format!(
+        "expected whole numbers from 0 to 2^53 - 1, got {} in row {row} (from 0)",
+        bits[row]
+    );
+    let e = Error::input(what).at_place(name);
+    Err(e.remedy("several columns of at most 53 bits each"))
 }
 
 /// Refuses angles out of range, with a hint where the columns look swapped.

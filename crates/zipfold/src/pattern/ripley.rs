@@ -159,7 +159,7 @@ impl TableQuestion for Ripley {
             let more = self.by.iter().filter(|by| !columns.contains(by));
             columns.iter().chain(more).cloned().collect()
         });
-        SideTable::read(&self.data, self.header, needed, &options.budget)
+        SideTable::read(&self.data, self.header, (needed, &[]), &options.budget)
     }
     fn explain_side(&self, side: &SideTable, options: &Options<'_>) -> Result<Message> {
         let (points, _held) = self.points(side, options)?;
@@ -230,7 +230,7 @@ impl RipleyScale<'_> {
     }
     /// K of counts by distance and by the gap to the edge of the first point; `far` has how many
     /// points have at least the gap of each edge.
-    fn border(&self, [_, b]: [usize; 2], counts: &[u64], far: &[u64]) -> Summed {
+    fn border(&self, [a, b]: [usize; 2], counts: &[u64], far: &[u64]) -> Summed {
         let bins = self.edges.len() - 1;
         let gaps = bins + 1;
         let mut behind = counts.to_vec();
@@ -242,7 +242,12 @@ impl RipleyScale<'_> {
             }
         }
         let from = |bin: usize, first: usize| behind[bin * gaps + first];
-        let scale = |bin: usize| self.volume / (self.sizes[b] as f64 * far[bin + 1] as f64);
+        // A point alone has no pairs, so nothing is known of it.
+        let others = match self.sizes[b] - u64::from(a == b) {
+            0 => f64::NAN,
+            _ => self.sizes[b] as f64,
+        };
+        let scale = |bin: usize| self.volume / (others * far[bin + 1] as f64);
         let within = |bin: usize| (0..=bin).map(|d| from(d, bin + 1)).sum::<u64>();
         let k = (0..bins)
             .map(|bin| scale(bin) * within(bin) as f64)

@@ -34,6 +34,8 @@ impl PreparedJoin {
 
 /// The value of a match in the columns of an output.
 const VALUE: &str = "value";
+/// A condition that all pairs meet.
+const EVERY_PAIR: &str = "1 == 1";
 
 impl TableJoin {
     /// Reads the tables and joins them; all rows of the output are in memory.
@@ -166,7 +168,7 @@ impl TableJoin {
         let [first, second] = known;
         let read = |name: &String, known: Option<Table>, needed| match known {
             Some(table) => Ok(table),
-            None => Ok(SideTable::read(name, self.header, needed, budget)?.table),
+            None => Ok(SideTable::read(name, self.header, (needed, &self.ids), budget)?.table),
         };
         let Some(name) = &self.y else {
             let both = x.zip(y).map(|(x, y)| [x, y].concat());
@@ -264,13 +266,17 @@ impl TableJoin {
     }
     fn wanted(&self) -> Wanted {
         let y = self.y.as_ref().unwrap_or(&self.x);
+        let value = self.value_formula();
+        // Pairs of equal keys are listed, and have no values: a value takes the engine.
+        let any = value.is_some() && self.nearest.is_none() && self.kind.has_pairs();
+        let any = any.then(|| EVERY_PAIR.to_string());
         Wanted {
             names: [self.x.clone(), y.clone()],
             same: self.y.is_none(),
             ordered: self.ordered,
-            predicate: self.predicate.clone(),
+            predicate: self.predicate.clone().or(any),
             pair: self.pair(),
-            value: self.value_formula(),
+            value,
             kind: self.kind,
             nearest: self.nearest.map(|k| NearestRows {
                 k,

@@ -71,6 +71,9 @@ pub struct TableJoin {
     /// default all columns of numbers that are no keys.
     #[serde(default)]
     pub columns: Option<Vec<String>>,
+    /// Columns of files whose cells are words, also those that are written as numbers: keys as `0071`.
+    #[serde(default)]
+    pub ids: Vec<String>,
     /// Of one table, both orders of a pair also where the condition is symmetric.
     #[serde(default)]
     pub ordered: bool,
@@ -139,6 +142,7 @@ impl TableJoin {
             within_distance: None,
             select: vec![],
             columns: None,
+            ids: vec![],
             ordered: false,
             header: None,
         }
@@ -194,9 +198,9 @@ impl TableJoin {
             let what = format!("expected the name of a metric, got '{metric}'");
             return refuse(what, Opt::Metric, Opt::Metric.to("euclidean"));
         }
-        let again = self.predicate.is_some() || self.ties == Ties::All;
+        let again = self.predicate.is_some() || self.ties == Ties::All || self.nearest.is_none();
         if again && !self.params.is_empty() {
-            let what = "expected a metric without options beside a condition or all ties";
+            let what = "expected nearest rows for a metric with options, got a condition, all ties or keys alone";
             return refuse(what, Opt::Metric, "the metric as a formula".to_string());
         }
         Ok(())
@@ -217,8 +221,8 @@ impl TableJoin {
             return refuse(what, place, Opt::Nearest.to(1));
         }
         if self.nearest.is_some() && self.kind == TableKind::Any {
-            let what = "expected matches or rows of x, got the first match of nearest rows";
-            return refuse(what, Opt::Kind, Opt::Nearest.to(1));
+            let what = "expected no nearest rows beside the first match of each row, got both";
+            return refuse(what, Opt::Kind, format!("leave out {}", Opt::Kind));
         }
         Ok(())
     }

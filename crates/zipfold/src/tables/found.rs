@@ -402,7 +402,8 @@ impl<'a> Matching<'a> {
     /// Of one table, whether pairs are unordered: the condition is symmetric.
     fn is_half(&self) -> Result<bool> {
         let wanted = self.wanted;
-        if !wanted.same || wanted.ordered || wanted.kind != TableKind::Inner {
+        let of_rows = wanted.kind != TableKind::Inner || wanted.nearest.is_some();
+        if !wanted.same || wanted.ordered || of_rows {
             return Ok(false);
         }
         if wanted.predicate.is_none() {

@@ -34,14 +34,15 @@ pub struct SideTable {
 }
 
 impl SideTable {
-    /// Reads the file `name`: the columns that are `needed`, or all of them.
+    /// Reads the file `name`: the columns that are `needed`, or all of them. Cells of the columns
+    /// `words` are words.
     ///
     /// # Errors
     /// Those of [`read_table`].
     pub(crate) fn read(
         name: &str,
         header: Option<bool>,
-        needed: Option<Vec<String>>,
+        (needed, words): (Option<Vec<String>>, &[String]),
         budget: &Budget,
     ) -> Result<SideTable> {
         let read = |columns: Option<Vec<String>>| {
@@ -49,6 +50,7 @@ impl SideTable {
                 header,
                 texts: columns.clone().unwrap_or_default(),
                 columns,
+                words: words.to_vec(),
                 ..ReadOptions::default()
             };
             read_table(name, &options, budget)
