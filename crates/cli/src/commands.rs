@@ -512,22 +512,12 @@ pub(crate) fn emit(problem: &Problem, args: &RunArgs, target: &str, budget: &Bud
 /// The kernels of a query on the device that `facts` describe, the plan in comments before them.
 fn kernels_text(query: &Query<'_>, facts: &Facts, options: &Options<'_>) -> Result<String> {
     let mut explained = query.explain_on_host()?;
-    zipfold::internals::device::check_suited(&explained.job, &options.overrides)?;
-    let swept = zipfold::internals::plan::device::groups::swept_whole(&explained.job);
-    let rows = zipfold::internals::gpu::rows::data_facts(
-        &swept,
-        std::slice::from_ref(facts),
-        &options.overrides,
-    );
-    let plan = zipfold::internals::plan::device::plan_for(
+    let (plan, sources) = zipfold::internals::device::kernels(
         &explained.job,
         explained.plan,
         facts,
         &options.overrides,
-        rows.as_ref(),
     )?;
-    zipfold::internals::gpu::engine::check_double(facts, plan.precision)?;
-    let sources = zipfold::internals::gpu::engine::sources(&swept, &plan, facts.runtime)?;
     explained.plan = plan;
     let told = explained.text(true).told(flags::words);
     let told = told.lines().map(|l| format!("// {l}\n"));

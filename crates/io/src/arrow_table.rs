@@ -39,15 +39,8 @@ pub fn read_arrow(source: &Source, options: &ReadOptions, budget: &Budget) -> Re
         picked
             .iter()
             .try_for_each(|at| check_numeric(source, &schema, *at))?;
-        let (mut reading, sorted) = Reading::new(source, &names, &picked, &ids, budget);
-        let kept =
-            |column: WordColumn, at: &usize| column.of_words(options.words.contains(&names[*at]));
-        let words = std::mem::take(&mut reading.words);
-        reading.words = words
-            .into_iter()
-            .zip(&ids)
-            .map(|(c, at)| kept(c, at))
-            .collect();
+        let columns = (&names[..], &options.words[..]);
+        let (mut reading, sorted) = Reading::new(source, columns, &picked, &ids, budget);
         let reader = open(Some(sorted))?;
         let single =
             |at: &usize| number_type(schema.field(*at).data_type()) == Some(&DataType::Float32);
@@ -313,11 +306,11 @@ struct Reading<'a> {
 }
 
 impl<'a> Reading<'a> {
-    /// Makes ready to read the columns `picked` and `ids` of those called `names`; with them all
-    /// columns that are read, in the order of the file.
+    /// Makes ready to read the columns `picked` and `ids` of those called `names`, words where they
+    /// are `kept`; with them all columns that are read, in the order of the file.
     fn new(
         source: &'a Source,
-        names: &[String],
+        (names, kept): (&[String], &[String]),
         picked: &[usize],
         ids: &[usize],
         budget: &'a Budget,
@@ -326,7 +319,10 @@ impl<'a> Reading<'a> {
         sorted.sort_unstable();
         sorted.dedup();
         let place = |at: &usize| sorted.binary_search(at).ok();
-        let words = |at: &usize| WordColumn::new(names[*at].clone(), source.name(), budget);
+        let words = |at: &usize| {
+            let column = WordColumn::new(names[*at].clone(), source.name(), budget);
+            column.of_words(kept.contains(&names[*at]))
+        };
         let reading = Reading {
             source,
             order: picked.iter().filter_map(place).collect(),

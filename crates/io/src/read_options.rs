@@ -61,7 +61,7 @@ pub struct ReadOptions {
     pub ids: Vec<String>,
     /// Columns that are words where they are text, chosen or not: formulas compare them.
     pub texts: Vec<String>,
-    /// Columns whose cells are words, also those that are written as numbers. Names that no column
-    /// has are passed over.
+    /// Columns whose cells are words, numbers as they are written. Names that no column has are passed
+    /// over.
     pub words: Vec<String>,
 }

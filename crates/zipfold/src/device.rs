@@ -176,18 +176,27 @@ pub fn required(wanted: DeviceSelector) -> Result<gpu::Device> {
     }
 }
 
-/// Refuses questions that devices leave to the host.
+/// The kernels of a question planned for the host, by name, on a device that `facts` describe, and
+/// the plan there.
 ///
 /// # Errors
-/// `Request`, with the reason.
-pub fn check_suited(job: &Job, overrides: &Overrides) -> Result<()> {
-    match unsuited(job, overrides) {
-        Some(why) => {
-            let e = Error::request(format!("the host answers this question: {why}"));
-            Err(e.remedy("a question that devices sweep, as a histogram or nearest rows"))
-        }
-        None => Ok(()),
+/// `Request` for questions that devices leave to the host, with the reason; those of planning.
+pub fn kernels(
+    job: &Job,
+    plan: Plan,
+    facts: &Facts,
+    overrides: &Overrides,
+) -> Result<(Plan, Vec<(String, String)>)> {
+    if let Some(why) = unsuited(job, overrides) {
+        let e = Error::request(format!("the host answers this question: {why}"));
+        return Err(e.remedy("a question that devices sweep, as a histogram or nearest rows"));
     }
+    let swept = device::groups::swept_whole(job);
+    let rows = gpu::rows::data_facts(&swept, std::slice::from_ref(facts), overrides);
+    let plan = device::plan_for(job, plan, facts, overrides, rows.as_ref())?;
+    gpu::engine::check_double(facts, plan.precision)?;
+    let sources = gpu::engine::sources(&swept, &plan, facts.runtime)?;
+    Ok((plan, sources))
 }
 
 /// Why a device may not answer `job`, if so: decisions need the bits of the reference.

@@ -438,8 +438,7 @@ fn check_weights(weights: &[f64], name: &str) -> Result<()> {
         .remedy("leave the row out, or weigh it 0"))
 }
 
-/// Refuses numbers whose ones are not those of a column of bits: what double precision may have
-/// rounded, and what is no whole number.
+/// Refuses numbers without bits: what double precision may have rounded, fractions, and what is below 0.
 fn check_bits(bits: &[f64], name: &str) -> Result<()> {
     let whole = |v: &f64| (0.0..9_007_199_254_740_992.0).contains(v) && v.fract() == 0.0;
     let Some(row) = bits.iter().position(|v| !whole(v)) else {

@@ -71,7 +71,7 @@ pub struct TableJoin {
     /// default all columns of numbers that are no keys.
     #[serde(default)]
     pub columns: Option<Vec<String>>,
-    /// Columns of files whose cells are words, also those that are written as numbers: keys as `0071`.
+    /// Columns of files whose cells are words, numbers as they are written: keys as `0071`.
     #[serde(default)]
     pub ids: Vec<String>,
     /// Of one table, both orders of a pair also where the condition is symmetric.
