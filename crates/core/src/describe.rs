@@ -82,6 +82,10 @@ pub struct Job {
     /// The parts of a question about groups or within keys. All folds are then
     /// [`Fold::Grouped`].
     pub parts: Option<Arc<KeyParts>>,
+    /// By fold: what a value must not exceed to matter to each row of x, as the fold keeps it, where
+    /// other questions have answered some of its pairs. Whoever prunes may leave out what is beyond.
+    /// Empty where every value matters.
+    pub limits: Vec<Vec<f64>>,
 }
 
 impl Job {
@@ -191,6 +195,7 @@ pub fn describe_until(problem: &Problem, data: Data, stop: Stop<'_>) -> Result<J
     let then = then.map(|text| SecondStage::asked(text, &folds, problem.nan));
     let (nan, holes) = (problem.nan, holes.any());
     Ok(Job {
+        limits: vec![],
         low,
         space,
         folds,

@@ -60,6 +60,7 @@ impl Job {
             x: self.x.clone(),
             y: self.y.clone(),
             parts: None,
+            limits: vec![],
             window: Window::default(),
             low: self.low.clone(),
             param: self.param.clone(),
@@ -101,12 +102,38 @@ impl Job {
             x: self.x.of_rows(rows)?,
             y: other.then(|| self.other().of_rows(cols)).transpose()?,
             parts: None,
+            limits: vec![],
             window: Window::default(),
             low: self.low.clone(),
             param: self.param.clone(),
             periodic_box: self.periodic_box.clone(),
             ..*self
         })
+    }
+    /// Returns the question whose other pairs gave its rows of x `states`: the `rows` of each by-row state.
+    #[must_use]
+    pub fn with_limits_of(self, states: &[State], rows: &Range<usize>) -> Job {
+        let limits = |(fold, state): (&Fold, &State)| match fold {
+            // A list that is not full has no worst.
+            Fold::Nearest(_) => rows
+                .clone()
+                .map(|row| fold.worst(state, &(row..row + 1)))
+                .map(|worst| if worst.is_nan() { f64::INFINITY } else { worst })
+                .collect(),
+            Fold::Histogram(_)
+            | Fold::Reduce(_)
+            | Fold::Join(_)
+            | Fold::Dense(_)
+            | Fold::Extremes(_)
+            | Fold::Top(_)
+            | Fold::Quantile(_)
+            | Fold::Listed(_)
+            | Fold::Grouped(_) => vec![],
+        };
+        Job {
+            limits: self.folds.iter().zip(states).map(limits).collect(),
+            ..self
+        }
     }
     /// Returns the question about some rows, with the scales of sums that the whole question has in
     /// `states`.

@@ -126,7 +126,10 @@ fn neighbours_are_those_of_all_pairs() {
                 cols: cols.clone(),
                 cut,
                 k: 7,
-                begin: |_: usize, _: &mut TopK<f64>| f64::NEG_INFINITY,
+                begin: |_: usize, _: &mut TopK<f64>| Sought {
+                    enough: f64::NEG_INFINITY,
+                    most: f64::INFINITY,
+                },
                 take,
             };
             let seen = f64::dispatch(isa, search);

@@ -479,7 +479,7 @@ impl PieceWork<'_> {
         first: usize,
         merged: &mut Partial,
     ) -> Result<()> {
-        let outcome = match self.piece((rows, kind), merged.pairs) {
+        let outcome = match self.piece((rows, kind), first, merged) {
             Err(e) if e.blame() == Blame::Interrupted => {
                 self.keep(merged)?;
                 return Err(e);
@@ -545,8 +545,13 @@ impl PieceWork<'_> {
         self.growth.cover_or_write(both, vec![], self.stores, plan)
     }
     /// What a piece gives, as a question of its own.
-    fn piece(&self, (rows, kind): (&BandRows, PieceKind), base: u64) -> Result<Outcome> {
-        let given = self.share.options;
+    fn piece(
+        &self,
+        (rows, kind): (&BandRows, PieceKind),
+        first: usize,
+        merged: &Partial,
+    ) -> Result<Outcome> {
+        let (given, base) = (self.share.options, merged.pairs);
         // The policy is that of the question, whose rows an error names.
         let nan = match self.job.nan {
             NanPolicy::Error => NanPolicy::Propagate,
@@ -555,6 +560,13 @@ impl PieceWork<'_> {
         let part = Job {
             nan,
             ..rows.question(&self.job.space, kind)?
+        };
+        // Rows have met each other before: few have anything nearer in another band.
+        let part = match kind {
+            PieceKind::Own => part,
+            PieceKind::Others => {
+                part.with_limits_of(&merged.states, &(first..first + rows.rows[0].len()))
+            }
         };
         let machine = zipfold_cpu::detect(given.threads, given.budget.limit());
         let plan = choose(&part, &machine, &given.overrides)?;

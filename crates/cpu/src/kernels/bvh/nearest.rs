@@ -44,11 +44,19 @@ pub struct Nearest<'a, B, T> {
     pub cut: Cut,
     /// Neighbours sought.
     pub k: usize,
-    /// Fills the list of a row with what is known, and says below which worst value of a full list
-    /// the row is left.
+    /// Fills the list of a row with what is known, and says what of it bounds the search.
     pub begin: B,
     /// Takes the list of a row.
     pub take: T,
+}
+
+/// What bounds the search of a row.
+#[derive(Clone, Copy)]
+pub struct Sought {
+    /// The row is left once the worst value of its full list is below this.
+    pub enough: f64,
+    /// Values above this do not matter to the row.
+    pub most: f64,
 }
 
 /// A batch of boxes that is being visited: least values, and which wait.
@@ -71,7 +79,7 @@ struct Probe<'b, V, const D: usize> {
     lengths: &'b [V; D],
 }
 
-impl<B: FnMut(usize, &mut TopK<f64>) -> f64, T: FnMut(usize, &mut TopK<f64>)> Kernel<f64>
+impl<B: FnMut(usize, &mut TopK<f64>) -> Sought, T: FnMut(usize, &mut TopK<f64>)> Kernel<f64>
     for Nearest<'_, B, T>
 {
     /// Pairs evaluated, those whose column is behind the row apart.
@@ -82,7 +90,7 @@ impl<B: FnMut(usize, &mut TopK<f64>) -> f64, T: FnMut(usize, &mut TopK<f64>)> Ke
     }
 }
 
-impl<B: FnMut(usize, &mut TopK<f64>) -> f64, T: FnMut(usize, &mut TopK<f64>)> Nearest<'_, B, T> {
+impl<B: FnMut(usize, &mut TopK<f64>) -> Sought, T: FnMut(usize, &mut TopK<f64>)> Nearest<'_, B, T> {
     #[inline(always)]
     fn rows_of<S: Lanes<f64>, const D: usize, const F: u8>(mut self, s: S) -> [u64; 2] {
         let box_of = (
@@ -97,12 +105,12 @@ impl<B: FnMut(usize, &mut TopK<f64>) -> f64, T: FnMut(usize, &mut TopK<f64>)> Ne
         let mut limit = f64::INFINITY;
         for row in self.rows.clone() {
             top.clear();
-            let enough = (self.begin)(row, &mut top);
+            let Sought { enough, most } = (self.begin)(row, &mut top);
             let x: [S::V; D] = std::array::from_fn(|k| s.splat(self.x.column(k)[row]));
             let probe = Probe {
                 row,
                 x,
-                limit,
+                limit: limit.min(most),
                 enough,
                 lengths: &box_of.0,
             };

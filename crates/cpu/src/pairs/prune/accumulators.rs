@@ -7,7 +7,7 @@ use crate::kernels::histogram::Counts;
 use crate::pairs::points::Distances;
 use crate::pairs::vm::Scratch;
 use std::ops::Range;
-use zipfold_core::fold::{BLOCK, Fold, Pairs, Scattered, State, Whole, Written};
+use zipfold_core::fold::{BLOCK, Fold, Pairs, Scattered, State, Whole, Written, worse};
 use zipfold_core::{Job, Result};
 use zipfold_plan::Sink;
 use zipfold_vector::simd::Isa;
@@ -45,6 +45,8 @@ pub(super) struct Accumulators<'e> {
     /// How many more pairs a row has that no fold needs than the row before; as sums wrap.
     skipped: Vec<u64>,
     limits: &'e Limits,
+    /// By fold, what other questions know of each row.
+    known: &'e [Vec<f64>],
 }
 
 impl<'e> Accumulators<'e> {
@@ -71,6 +73,7 @@ impl<'e> Accumulators<'e> {
             half,
             parts,
             limits,
+            known: &job.limits,
         }
     }
     /// What a value of fold `at` must not exceed to matter to any of `rows`; NaN while everything
@@ -82,8 +85,22 @@ impl<'e> Accumulators<'e> {
             return worst;
         }
         let rows = if part.in_all { &self.rows } else { rows };
-        let fused = part.fused.as_ref().and_then(|fused| fused.worst(rows));
-        fused.unwrap_or_else(|| part.fold.worst(&part.state, rows))
+        let found = |rows: &Range<usize>| {
+            let fused = part.fused.as_ref().and_then(|fused| fused.worst(rows));
+            fused.unwrap_or_else(|| part.fold.worst(&part.state, rows))
+        };
+        let Some(known) = self.known.get(at).filter(|known| !known.is_empty()) else {
+            return found(rows);
+        };
+        let of_row = |row: usize| {
+            let known = known[self.order[0][row] as usize];
+            match found(&(row..row + 1)) {
+                worst if known == f64::INFINITY => worst,
+                worst if worst.is_nan() => known,
+                worst => worst.min(known),
+            }
+        };
+        rows.clone().map(of_row).fold(f64::NEG_INFINITY, worse)
     }
     /// The pairs of sorted `row` with the sorted columns `cols`.
     fn pairs(&self, row: usize, cols: &Range<usize>) -> Pairs<'e> {

@@ -16,7 +16,7 @@
 //! because their number is not known before; lists of one row go on from tile to tile.
 
 use super::sorted::{Orders, Sorted};
-use crate::kernels::bvh::{Bvh, Cut, Ends, Extremes, MOST, Measure, Nearest, Sample, Within};
+use crate::kernels::bvh::{Bvh, Cut, Ends, Extremes, MOST, Measure, Nearest, Sample, Sought, Within};
 use crate::kernels::top_k::TopK;
 use crate::pairs::points::NOT_FINITE;
 use crate::pairs::reductions;
@@ -202,12 +202,17 @@ impl<'j> RangeSearch<'j> {
     ) -> u64 {
         let lists = std::cell::RefCell::new(lists);
         let worst = self.worst.as_ref();
+        let known = self.job.limits.first().filter(|known| !known.is_empty());
+        let order = self.orders.by_side(Side::X);
         // Lists of other columns of a row are gone on with.
         let begin = |row: usize, top: &mut TopK<f64>| {
             for (value, name) in &lists.borrow()[row - first] {
                 top.push((*value, *name as u32));
             }
-            worst.map_or(f64::NEG_INFINITY, WorstRow::limit)
+            Sought {
+                enough: worst.map_or(f64::NEG_INFINITY, WorstRow::limit),
+                most: known.map_or(f64::INFINITY, |known| known[order[row] as usize]),
+            }
         };
         // A row that has not met all columns may find a nearer one.
         let whole = cols == (0..self.space.m);
