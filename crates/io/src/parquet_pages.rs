@@ -5,7 +5,7 @@ use crate::guard::{Source, check_claim};
 use crate::packed::{Codec, Part, check};
 use parquet::basic::Compression;
 use parquet::file::metadata::ColumnChunkMetaData;
-use zipfold_core::Result;
+use zipfold_core::{Error, Result};
 
 /// The part of a page's header that says how large the page is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,6 +29,14 @@ const LONGEST_HEADER: usize = 1 << 20;
 /// # Errors
 /// `Input` when a page claims more than is there, or holds more than it claims.
 pub(crate) fn held(source: &Source, chunk: &ColumnChunkMetaData, room: u64) -> Result<u64> {
+    if let Compression::BROTLI(_) | Compression::LZO = chunk.compression() {
+        let what = format!(
+            "expected pages packed by Snappy, Zstandard, gzip or LZ4, got {}",
+            chunk.compression()
+        );
+        let e = Error::input(what).at_place(source.name().to_owned());
+        return Err(e.remedy("write the file with compression='zstd'"));
+    }
     // A row group without rows may have no page at all.
     if chunk.num_values() == 0 {
         return Ok(0);

@@ -91,7 +91,7 @@ fn named_sets(asked: &Rdf, atoms: Option<&Atoms>, count: usize) -> Result<Vec<Se
         }
         (Some(partials), None) => kinds(&from, *partials, atoms.ok_or_else(nameless)?),
         (None, Some(to)) => {
-            let to = set(to)?;
+            let to = set(to).map_err(|e| e.at_place(Opt::To))?;
             Ok(match to.atoms == from.atoms {
                 true => vec![from],
                 false => vec![from, to],

@@ -453,10 +453,7 @@ fn too_many(shares: usize, most: usize) -> Error {
     Error::request(format!("expected a number of shares, got {shares}"))
         .at_place(Opt::Shares)
         .limit(format!("1 to {most}, the strips of tiles that there are"))
-        .remedy(format!(
-            "smaller tiles with {}",
-            Opt::Set.like("tile.rows=128")
-        ))
+        .remedy(format!("{}, or leave it out", Opt::Shares.to(most)))
 }
 
 /// Predicted seconds: crosses compute half of the pairs twice.
