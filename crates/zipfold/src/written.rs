@@ -84,6 +84,7 @@ pub fn write_one(
             let named = answer.arrays().map(|column| (&*column.name, column));
             archive(path, answer, named, options)
         }
+        Layout::Table if path.ends_with(".csr.npz") && job.then.is_some() => Err(pairless(path)),
         Layout::Table if path.ends_with(".csr.npz") => {
             csr(path, answer, (job.space.n, job.space.m), options)
         }
@@ -111,7 +112,7 @@ fn written<'a>(numbers: &'a Numbers<'_>) -> Column<'a> {
 
 /// One array; a matrix in text has the names of its rows and columns where they have any.
 fn array(path: &str, answer: &Columns<'_>, names: &RowNames, options: OutputOptions) -> Result<()> {
-    let Some(values) = answer.arrays().next() else {
+    let Some(values) = answer.of_array() else {
         return Err(Error::internal("an array without values"));
     };
     let values = answer.all(values);
@@ -430,7 +431,7 @@ fn by_group(
     (names, of): (&RowNames, Side),
     options: OutputOptions,
 ) -> Result<()> {
-    let Some(values) = answer.arrays().next() else {
+    let Some(values) = answer.of_array() else {
         return Err(Error::internal("an array without values"));
     };
     let headers = headers(answer);
@@ -490,6 +491,12 @@ fn row_starts(rows: &[usize], n: usize) -> Vec<i64> {
     starts
 }
 
+fn pairless(path: &str) -> Error {
+    let e = Error::request("a sparse matrix holds pairs, and this answer has none");
+    e.at_place(path.to_string())
+        .remedy("another suffix, such as .npz")
+}
+
 /// Matches by row, the arrays of a compressed sparse matrix: row i's are
 /// `indices[indptr[i]..indptr[i + 1]]`.
 fn csr(
@@ -510,9 +517,7 @@ fn csr(
             .map(|column| answer.all(column))
     };
     let (Some(i), Some(j)) = (side(Side::X), side(Side::Y)) else {
-        let e = Error::request("a sparse matrix holds pairs, and this answer has none")
-            .at_place(path.to_string());
-        return Err(e.remedy("another suffix, such as .npz"));
+        return Err(pairless(path));
     };
     let indptr = row_starts(&rows_of(&i), n);
     let indices: Vec<i64> = rows_of(&j).into_iter().map(|j| j as i64).collect();

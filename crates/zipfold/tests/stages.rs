@@ -5,7 +5,8 @@ use zipfold::columns::{Columns, Role, Side};
 use zipfold::internals::core::Random;
 use zipfold::internals::device::DeviceSelector;
 use zipfold::internals::set_distance::{SetDirection, SetDistance, SetDistanceLine, SetMeasure};
-use zipfold::problem::{FoldSpec, NanPolicy, QuantileSpec, ReduceAxis, ReduceOp};
+use zipfold::io::{OutputOptions, ReadOptions, read_table};
+use zipfold::problem::{Domain, FoldSpec, NanPolicy, QuantileSpec, ReduceAxis, ReduceOp};
 use zipfold::{Answer, Blame, Data, Options, Overrides, Progress, Table, pairs};
 
 /// Rows on a coarse lattice, so that many distances are equal; with a label each.
@@ -745,4 +746,41 @@ fn no_row_has_no_mean_and_other_folds_are_refused() {
             .then(text);
         assert!(question.run(&options).is_err(), "{text}");
     }
+}
+
+/// An array holds the values, and not the rows that have them; a sparse matrix holds pairs.
+#[test]
+fn second_stages_are_written_as_their_values() {
+    let mut random = Random::new(16);
+    let table = Set::random(&mut random, 40, 2, 1).table(2);
+    let folder = std::env::temp_dir().join(format!("zipfold-written-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = |name: &str| folder.join(name).to_string_lossy().into_owned();
+    let options = Options::default();
+    let how = || OutputOptions {
+        force: true,
+        ..OutputOptions::default()
+    };
+    for fold in [
+        nearest_one(),
+        reduce(ReduceOp::Min, ReduceAxis::Row),
+        reduce(ReduceOp::Sum, ReduceAxis::Row),
+        FoldSpec::Quantile(QuantileSpec { q: vec![0.1, 0.5] }),
+    ] {
+        for then in ["max", "min", "mean", "sum"] {
+            let question = pairs(&table)
+                .domain(Domain::Ordered)
+                .fold(fold.clone())
+                .then(then);
+            let answer = question.run(&options).unwrap();
+            answer.write(&path("a.npy"), how()).unwrap();
+            let read = read_table(&path("a.npy"), &ReadOptions::default(), &options.budget);
+            let read = read.unwrap();
+            let written: Vec<f64> = (0..read.rows()).map(|row| read.get(row, 0)).collect();
+            assert_eq!(written, numbers(&answer), "{fold:?} {then}");
+            let refused = answer.write(&path("a.csr.npz"), how()).unwrap_err();
+            assert!(refused.to_string().contains("sparse matrix"), "{refused}");
+        }
+    }
+    std::fs::remove_dir_all(folder).unwrap();
 }

@@ -366,6 +366,15 @@ impl<'a> Columns<'a> {
     pub fn arrays(&self) -> impl Iterator<Item = &Column<'a>> {
         self.columns.iter().filter(|column| !column.index)
     }
+    /// Returns what an array of the answer has: the values of a table, whose rows come before them, or
+    /// the first column that is not part of the index.
+    #[must_use]
+    pub fn of_array(&self) -> Option<&Column<'a>> {
+        match self.layout {
+            Layout::Table => self.with_role(Role::Value),
+            Layout::Matrix | Layout::Array(_) | Layout::Lists => self.arrays().next(),
+        }
+    }
     /// Returns the first column of this role.
     #[must_use]
     pub fn with_role(&self, role: Role) -> Option<&Column<'a>> {

@@ -16,7 +16,9 @@
 //! because their number is not known before; lists of one row go on from tile to tile.
 
 use super::sorted::{Orders, Sorted};
-use crate::kernels::bvh::{Bvh, Cut, Ends, Extremes, MOST, Measure, Nearest, Sample, Sought, Within};
+use crate::kernels::bvh::{
+    Bvh, Cut, Ends, Extremes, MOST, Measure, Nearest, Sample, Sought, Within,
+};
 use crate::kernels::top_k::TopK;
 use crate::pairs::points::NOT_FINITE;
 use crate::pairs::reductions;
