@@ -174,3 +174,38 @@ def test_formulas_of_a_join_without_a_match_have_no_rows():
     sky = {"ra": np.array([1.0]), "dec": np.array([0.0])}
     found = zf.crossmatch(sky, {"ra": np.array([9.0]), "dec": np.array([0.0])}, radius=1, select="x.ra - y.ra as gap, separation")
     assert len(found["gap"]) == 0
+
+
+NESTED = "if(x.time > 50, x.id, abs(y.id - 3)) as m, x.id as left, if(y.station == 'a,b', 1, 0) as word"
+
+
+def test_a_list_of_columns_is_cut_at_its_own_commas():
+    found = zf.join(A, B, on="station", select=NESTED)
+    pairs = zf.join(A, B, on="station", select="x.id, y.id as other, x.time")
+    wanted = np.where(pairs["time"] > 50, pairs["id"], abs(pairs["other"] - 3))
+    np.testing.assert_array_equal(found["m"], wanted)
+    np.testing.assert_array_equal(found["left"], pairs["id"])
+    assert set(found["word"]) == {0}
+
+
+@pytest.mark.parametrize("kind", ["inner", "left", "any"])
+@pytest.mark.parametrize("how", [{"where": "x.time > y.time + 1000"}, {"where": "x.time > y.time + 1000", "on": "station"}, {"nearest": 1, "on": "id"}],
+                         ids=["where", "on", "nearest"])  # fmt: skip
+def test_a_value_that_was_asked_is_a_column_without_matches_too(how, kind):
+    if kind == "any" and "nearest" in how:
+        pytest.skip("nearest rows have no first match")
+    found = zf.join(A, B.assign(id=-1), value="x.time - y.time", kind=kind, **how)
+    assert found.columns[-1] == "value" and found["value"].dtype == np.float64 and found["value"].isna().all()
+    both = zf.join(A, B.assign(id=-1), value="x.time - y.time", kind=kind, rows=True, **how)
+    assert both.values is not None and len(both.values) == len(both.i)
+
+
+def test_a_match_without_matches_has_separations():
+    found = zf.crossmatch({"x": [0.0], "y": [0.0]}, {"x": [9.0], "y": [0.0]}, 1)
+    assert found.values.tolist() == []
+
+
+def test_a_table_in_memory_beside_a_file_keeps_all_of_its_columns(tmp_path):
+    B[["id", "time"]].to_csv(tmp_path / "b.csv", index=False)
+    found = zf.join(A[["id", "station"]], tmp_path / "b.csv", on="id")
+    assert found["station"] == [one if isinstance(one, str) else None for one in A["station"]]
