@@ -80,6 +80,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "sign": (lambda: zf.network(P, sign="unsigned"), ValueError, "sign: expected power too"),
     "ids": (lambda: zf.network(P, ids="gene"), ValueError, "ids: expected a file, got a table in memory"),
     "names": (lambda: zf.network("no.csv", names=["a"]), ValueError, "names: expected a table in memory, got a file"),
+    "join columns": (lambda: zf.join(BITS, BITS, "x.x < y.x", columns=["x"]), ValueError, "columns: expected nearest too"),
     "ripley seed": (lambda: zf.ripley(P, seed=1, max=0.1), ValueError, "seed"),
     "ripley null": (lambda: zf.ripley(P, null="points", max=0.1), ValueError, "null"),
     "rdf range": (lambda: zf.rdf("no.xyz", debye=(1, 2, 2), range=(0, 3)), ValueError, "range: expected debye alone"),

@@ -209,3 +209,37 @@ def test_a_table_in_memory_beside_a_file_keeps_all_of_its_columns(tmp_path):
     B[["id", "time"]].to_csv(tmp_path / "b.csv", index=False)
     found = zf.join(A[["id", "station"]], tmp_path / "b.csv", on="id")
     assert found["station"] == [one if isinstance(one, str) else None for one in A["station"]]
+
+
+NOTHING = {"s": [None, None], "n": [1, 2]}
+
+
+@pytest.mark.parametrize("make", ["pandas", "polars", "arrow", "dict"])
+@pytest.mark.parametrize("how", [{}, {"on": "n"}])
+def test_nulls_without_a_type_match_nothing(make, how):
+    import polars as pl
+    import pyarrow as pa
+
+    left = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "arrow": pa.table, "dict": dict}[make](NOTHING)
+    right = pd.DataFrame({"k": ["a", "b"], "n": [1, 2], "t": [None, None]})
+    for where, count in [
+        ("x.s == y.k", 0), ("y.k != x.s", 0), ("not (x.s == y.k)", 0), ("x.s == 'a'", 0), ("x.s < y.n", 0), ("x.s == y.t", 0), ("x.s == x.s", 0),
+        ("y.t == 'a' or y.k == 'a'", 1 if how else 2), (lambda x, y: x.s == y.k, 0),
+    ]:  # fmt: skip
+        assert len(zf.join(left, right, where, rows=True, **how).i) == count, where
+    typed = pd.DataFrame({"s": [np.nan, np.nan], "n": [1, 2]})
+    with pytest.raises(zf.RequestError, match="'y.k' beside a number"):
+        zf.join(typed, right, "x.s == y.k", **how)
+
+
+@pytest.mark.parametrize("where", ["abs(x.time - y.time) < 3", "abs(x[2] - y[2]) < 3", lambda x, y: abs(x.time - y.time) < 3, lambda x, y: abs(x[2] - y[2]) < 3])
+def test_conditions_beside_keys_read_the_columns_that_the_caller_numbers(where):
+    found = zf.join(A, B, where, on="station", select="x.id, y.id as other, x[2] - y[2] as gap")
+    both = A.dropna().merge(B.dropna(), on="station").query("abs(time_x - time_y) < 3").sort_values(["id_x", "id_y"])
+    assert (found["id"].tolist(), found["other"].tolist()) == (both["id_x"].tolist(), both["id_y"].tolist())
+    np.testing.assert_array_equal(found["gap"], both["time_x"] - both["time_y"])
+
+
+def test_slices_beside_keys_are_refused_by_name():
+    with pytest.raises(zf.RequestError, match=r"expected columns by name beside keys.*got x\[1:3\]\n  try: x.station and x.time"):
+        zf.join(A, B, "sum(x[1:3] - y[1:3]) < 1", on="id")

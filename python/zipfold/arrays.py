@@ -167,6 +167,11 @@ def arrow_columns(
     of one length), and the words behind them for text."""
     if hasattr(data, "collect") and not hasattr(data, "__arrow_c_stream__"):
         raise ArrayTypeError(f"{name}: a query that has not run\n  try: {name}.collect()")
+    if any(str(kind) == "Null" for kind in getattr(data, "dtypes", ())):
+        # What Polars gives for a column of nulls alone the engine does not read.
+        import polars
+
+        data = data.cast({polars.Null: polars.Float64})
     try:
         return _zipfold.arrow_columns(data.__arrow_c_stream__(), None if wanted is None else list(wanted))
     except TypeError as error:

@@ -17,7 +17,7 @@ from .errors import ArrayTypeError, InputError, RequestError
 from .lazy import Pairs, pairs
 from .remote import place
 from .results import Matches, Tally
-from .settings import check_how, given, output_paths
+from .settings import check_beside, check_how, given, output_paths
 from .trace import trace
 
 __all__ = ["join"]
@@ -129,6 +129,7 @@ def _question(left: Any, right: Any, where: Any, value: Any, kind: str) -> Pairs
     own = names_of_table(left, "left")
     sides = (own, own if right is None else names_of_table(right, "right"))
     formulas = [_text(formula, sides, name) for formula, name in ((where, "where"), (value, "value"))]
+    called = [formula and _called(formula, sides, True) for formula in formulas]
     used = [_used(" ; ".join(f or "" for f in formulas), side, names) for side, names in zip("xy", sides, strict=True)]
     if right is None:
         used = [sorted({*used[0], *used[1]})] * 2
@@ -137,16 +138,19 @@ def _question(left: Any, right: Any, where: Any, value: Any, kind: str) -> Pairs
     quoted = {text[1:-1] for f in formulas for text in _QUOTED.findall(f or "")}
     formulas = [f and _renumbered(f, used, widths) for f in formulas]
     tables = [_columns(left, "left", used[0])] + ([] if right is None else [_columns(right, "right", used[1])])
-    for table in tables:
+    texts = [{name for name, _, known in table if known is not None} for table in tables]
+    as_text = _nulls_of_text((left, right)[: len(tables)], called, texts)
+    for table, nulls in zip(tables, as_text, strict=True):
+        table[:] = [(name, values, [] if name in nulls else known) for name, values, known in table]
         table += [(f'"{text}"', np.zeros(len(table[0][1])), [text]) for text in sorted(quoted)]
     words = {word: at for at, word in enumerate(sorted({w for table in tables for _, _, known in table for w in known or ()}))}
     names = [[name for name, _, _ in table] for table in tables]
-    texts = [[name for name, _, known in table if known is not None] for table in tables]
+    named_texts = [[name for name, _, known in table if known is not None] for table in tables]
     arrays = [np.ascontiguousarray(np.column_stack([_numbers(column, words) for column in table])) for table in tables]
     if right is None:
-        question = pairs(arrays[0], names=names[0])._with_texts(texts[0], [])
+        question = pairs(arrays[0], names=names[0])._with_texts(named_texts[0], [])
     else:
-        question = pairs(*arrays, names=(names[0], names[1]))._with_texts(texts[0], texts[1])
+        question = pairs(*arrays, names=(names[0], names[1]))._with_texts(named_texts[0], named_texts[1])
     return question.nan("propagate").join(formulas[0] or "", formulas[1], kind=kind)
 
 
@@ -239,6 +243,35 @@ def _used(text: str, side: str, names: list[str]) -> list[int]:
     return sorted(out)
 
 
+#: A text, or a column by name.
+_OPERAND = r"""('[^']*'|"[^"]*"|\b[xy]\s*\.\s*[^\W\d]\w*)"""
+_COMPARED = re.compile(rf"{_OPERAND}\s*(?:[=!<>]=|[<>])\s*{_OPERAND}")
+
+
+def _nulls_of_text(tables: Sequence[Any], formulas: Sequence[str | None], texts: Sequence[set[str]]) -> list[set[str]]:
+    """The columns of nulls alone, which are of no type, that formulas compare with the columns of ``texts`` or with a text."""
+    out: list[set[str]] = [set() for _ in tables]
+    for a, b in (found for formula in formulas for found in _COMPARED.findall(formula or "")):
+        for one, other in ((a, b), (b, a)):
+            (side, name), (beside, text) = (_column_of(operand, len(tables)) for operand in (one, other))
+            if name and (other[0] in "'\"" or text in texts[beside]) and _is_untyped(tables[side], name):
+                out[side].add(name)
+    return out
+
+
+def _is_untyped(table: Any, name: str) -> bool:
+    """Whether a column holds nothing but nulls, without a type."""
+    at = names_of_table(table, "data").index(name)
+    kind = _kind(table, at)
+    return kind == "null" or (kind == "object" and bool(table.iloc[:, at].isna().all()))
+
+
+def _column_of(operand: str, tables: int) -> tuple[int, str]:
+    """The table of an operand, and its column; text names none."""
+    side, _, name = operand.partition(".")
+    return ("xy".find(side.strip()) % 2 if tables > 1 else 0), "" if operand[0] in "'\"" else name.strip()
+
+
 def _sliced(found: re.Match[str], width: int) -> range:
     """The columns of a slice: a row in a formula with some of its columns, of a table of so many."""
     columns = range(int(found[4] or 0), int(found[6] or width))
@@ -261,6 +294,25 @@ def _renumbered(text: str, used: list[list[int]], widths: tuple[int, int]) -> st
             return found[0]
         return f"{found[1]}[{used[side].index(int(found[3]))}]"
 
+    return _rewritten(text, place)
+
+
+def _called(text: str, sides: Sequence[Sequence[str]], is_whole: bool) -> str:
+    """The formula with names for numbers of columns: of a table of which some columns are read, others have these numbers."""
+
+    def place(found: re.Match[str]) -> str:
+        names = sides["xy".index(found[1])]
+        if found[5] and names and not is_whole:
+            some = " and ".join(f"{found[1]}.{names[at]}" for at in _sliced(found, len(names)))
+            raise RequestError(f"expected columns by name beside keys, chosen columns and nearest rows, got {found[0]}\n  try: {some}")
+        name = names[int(found[3])] if found[3] is not None and int(found[3]) < len(names) else ""
+        return f"{found[1]}.{name}" if name.isidentifier() else found[0]
+
+    return _rewritten(text, place)
+
+
+def _rewritten(text: str, place: Callable[[re.Match[str]], str]) -> str:
+    """The formula with other rows, but for what is in quotes."""
     out, at = [], 0
     for quoted in _QUOTED.finditer(text):
         out += [_ROW.sub(place, text[at : quoted.start()]), quoted[0]]
@@ -447,8 +499,8 @@ _TRUTHS = ["False", "True"]
 
 def _kind(table: Any, at: int) -> str:
     """The type of a column as the library of the table calls it, in small letters."""
-    kinds = table.schema.types if hasattr(getattr(table, "schema", None), "types") else table.dtypes
-    return str(list(kinds)[at]).lower()
+    kinds = table.schema.types if hasattr(getattr(table, "schema", None), "types") else getattr(table, "dtypes", ())
+    return str([*kinds, *[""] * (at + 1)][at]).lower()
 
 
 def rows_in_memory(data: Any, name: str, letter: str) -> Known:
@@ -612,6 +664,8 @@ def _items(text: str) -> list[str]:
 def _asked(given_: dict[str, Any]) -> dict[str, Any]:
     """The arguments of a join by name, as a question has them."""
     select, columns, nearest, limit = (given_[name] for name in ("select", "columns", "nearest", "within_distance"))
+    if given_["metric"] is None:
+        check_beside(given_, ("columns",), "nearest", 1)
     return {
         "where": given_["where"] or None,
         "on": keys(given_["on"]),
@@ -626,15 +680,30 @@ def _asked(given_: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def _with_texts_of_nulls(known: list[Any], tables: Sequence[Any], formulas: Sequence[str | None]) -> list[Any]:
+    """The tables with those columns as text that hold nulls alone and are compared with text."""
+    as_text = _nulls_of_text(tables, formulas, [{name for name, _, _ in one[2]} for one in known])
+    out = []
+    for (array, names, texts, others), nulls in zip(known, as_text, strict=True):
+        at = [k for k, name in enumerate(names) if name not in nulls]
+        more: list[tuple[str, np.ndarray, list[str]]] = [(name, np.full(len(array), np.nan), []) for name in names if name in nulls]
+        out.append((np.ascontiguousarray(array[:, at]), [names[k] for k in at], [*texts, *more], others))
+    return out
+
+
 def _by_name(tables: tuple[Any, Any], asked: dict[str, Any], how: tuple[Any, ...], run: Any) -> Any:
     """A join whose answer has columns by name."""
     suffixes, rows, paths, overwrite, explain = how
     left, right = tables
     same = right is None
     sides = names_of_sides(tables)
+    plain = not (asked["on"] or asked["select"] or asked["columns"])
+    is_whole = plain and asked["nearest"] is not None and asked["value"] is None
+    asked["select"] = [_called(text, sides, is_whole) for text in asked["select"]]
     for key in ("where", "value"):
         if callable(asked[key]):
             asked[key] = _text(asked[key], sides, key)
+        asked[key] = asked[key] and _called(asked[key], sides, is_whole)
     # What goes to files, or beside cells of files, is read whole, and so are rows that are near by all of their columns.
     whole_rows = asked["nearest"] is not None and asked["value"] is None and asked["columns"] is None
     if paths or whole_rows or any(isinstance(table, (str, os.PathLike)) for table in tables):
@@ -651,6 +720,8 @@ def _by_name(tables: tuple[Any, Any], asked: dict[str, Any], how: tuple[Any, ...
         None if isinstance(t, (str, os.PathLike)) else in_memory(t, n, u)
         for t, n, u in zip(given_tables, ("left", "right"), used, strict=False)
     ]
+    if None not in known:
+        known = _with_texts_of_nulls(known, given_tables, [asked["where"], asked["value"]])
     text = as_json(asked)
     if explain:
         return _zipfold.explain_join(text, known, run)
