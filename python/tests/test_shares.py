@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import gc
 import json
 import multiprocessing
 import os
@@ -11,6 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 import tomllib
 import types
@@ -417,3 +419,40 @@ def test_slices_of_an_inference_are_shared_out(tmp_path):
             same(call.result(timeout=300), wanted)
     with pytest.raises(zf.RequestError, match="the network, the evidence, the task or the plan is not the same"):
         _infer("map", str(tmp_path / "store"), 1)
+
+
+def test_an_incomplete_answer_waits_only_for_workers_that_there_are(rng, tmp_path):
+    question = questions(rng)["sum"]
+    zf.submit(question, executor=None, store=tmp_path / "store", shares=3, plan=SMALL)
+    work(str(tmp_path / "store"), 1)
+    job = zf.attach(tmp_path / "store")
+    begin = time.monotonic()
+    some = job.result(timeout=30, incomplete=True)
+    names = job.save(tmp_path / "some.npy", timeout=30, incomplete=True)
+    assert time.monotonic() - begin < 5
+    np.testing.assert_array_equal(np.load(names[0]), some)
+    assert 0 < some.sum() < question.run().sum()
+    # Others may be still to come for the whole answer.
+    with pytest.raises(TimeoutError, match="1 of 3 shares"):
+        job.result(timeout=0.2)
+
+
+def test_a_temporary_store_goes_with_its_job(rng, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    question = questions(rng)["sum"]
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        job = zf.submit(question, executor=pool, shares=2, plan=SMALL)
+        same(job.result(), question.run())
+    same(job.result(), question.run())
+    assert [str(one) for one in tmp_path.iterdir()] == [job.store]
+    del job
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(zf.RequestError, match="shares"):
+        zf.submit(question, executor=None, shares=10**6, plan=SMALL)
+    gc.collect()
+    assert list(tmp_path.iterdir()) == []
+    # A store that was named stays, and a process that ends takes its temporary ones along.
+    zf.submit(question, executor=None, store=tmp_path / "named", shares=1)
+    script = "import zipfold as zf\njob = zf.submit(zf.pairs([[0.0], [1.0]]).sum(), executor=None, shares=1)"
+    subprocess.run([sys.executable, "-c", script], check=True, env={**os.environ, "TMPDIR": str(tmp_path)})
+    assert list(tmp_path.iterdir()) == [tmp_path / "named"]

@@ -174,3 +174,72 @@ def test_formulas_of_a_join_without_a_match_have_no_rows():
     sky = {"ra": np.array([1.0]), "dec": np.array([0.0])}
     found = zf.crossmatch(sky, {"ra": np.array([9.0]), "dec": np.array([0.0])}, radius=1, select="x.ra - y.ra as gap, separation")
     assert len(found["gap"]) == 0
+
+
+NESTED = "if(x.time > 50, x.id, abs(y.id - 3)) as m, x.id as left, if(y.station == 'a,b', 1, 0) as word"
+
+
+def test_a_list_of_columns_is_cut_at_its_own_commas():
+    found = zf.join(A, B, on="station", select=NESTED)
+    pairs = zf.join(A, B, on="station", select="x.id, y.id as other, x.time")
+    wanted = np.where(pairs["time"] > 50, pairs["id"], abs(pairs["other"] - 3))
+    np.testing.assert_array_equal(found["m"], wanted)
+    np.testing.assert_array_equal(found["left"], pairs["id"])
+    assert set(found["word"]) == {0}
+
+
+@pytest.mark.parametrize("kind", ["inner", "left", "any"])
+@pytest.mark.parametrize("how", [{"where": "x.time > y.time + 1000"}, {"where": "x.time > y.time + 1000", "on": "station"}, {"nearest": 1, "on": "id"}],
+                         ids=["where", "on", "nearest"])  # fmt: skip
+def test_a_value_that_was_asked_is_a_column_without_matches_too(how, kind):
+    if kind == "any" and "nearest" in how:
+        pytest.skip("nearest rows have no first match")
+    found = zf.join(A, B.assign(id=-1), value="x.time - y.time", kind=kind, **how)
+    assert found.columns[-1] == "value" and found["value"].dtype == np.float64 and found["value"].isna().all()
+    both = zf.join(A, B.assign(id=-1), value="x.time - y.time", kind=kind, rows=True, **how)
+    assert both.values is not None and len(both.values) == len(both.i)
+
+
+def test_a_match_without_matches_has_separations():
+    found = zf.crossmatch({"x": [0.0], "y": [0.0]}, {"x": [9.0], "y": [0.0]}, 1)
+    assert found.values.tolist() == []
+
+
+def test_a_table_in_memory_beside_a_file_keeps_all_of_its_columns(tmp_path):
+    B[["id", "time"]].to_csv(tmp_path / "b.csv", index=False)
+    found = zf.join(A[["id", "station"]], tmp_path / "b.csv", on="id")
+    assert found["station"] == [one if isinstance(one, str) else None for one in A["station"]]
+
+
+NOTHING = {"s": [None, None], "n": [1, 2]}
+
+
+@pytest.mark.parametrize("make", ["pandas", "polars", "arrow", "dict"])
+@pytest.mark.parametrize("how", [{}, {"on": "n"}])
+def test_nulls_without_a_type_match_nothing(make, how):
+    import polars as pl
+    import pyarrow as pa
+
+    left = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "arrow": pa.table, "dict": dict}[make](NOTHING)
+    right = pd.DataFrame({"k": ["a", "b"], "n": [1, 2], "t": [None, None]})
+    for where, count in [
+        ("x.s == y.k", 0), ("y.k != x.s", 0), ("not (x.s == y.k)", 0), ("x.s == 'a'", 0), ("x.s < y.n", 0), ("x.s == y.t", 0), ("x.s == x.s", 0),
+        ("y.t == 'a' or y.k == 'a'", 1 if how else 2), (lambda x, y: x.s == y.k, 0),
+    ]:  # fmt: skip
+        assert len(zf.join(left, right, where, rows=True, **how).i) == count, where
+    typed = pd.DataFrame({"s": [np.nan, np.nan], "n": [1, 2]})
+    with pytest.raises(zf.RequestError, match="'y.k' beside a number"):
+        zf.join(typed, right, "x.s == y.k", **how)
+
+
+@pytest.mark.parametrize("where", ["abs(x.time - y.time) < 3", "abs(x[2] - y[2]) < 3", lambda x, y: abs(x.time - y.time) < 3, lambda x, y: abs(x[2] - y[2]) < 3])
+def test_conditions_beside_keys_read_the_columns_that_the_caller_numbers(where):
+    found = zf.join(A, B, where, on="station", select="x.id, y.id as other, x[2] - y[2] as gap")
+    both = A.dropna().merge(B.dropna(), on="station").query("abs(time_x - time_y) < 3").sort_values(["id_x", "id_y"])
+    assert (found["id"].tolist(), found["other"].tolist()) == (both["id_x"].tolist(), both["id_y"].tolist())
+    np.testing.assert_array_equal(found["gap"], both["time_x"] - both["time_y"])
+
+
+def test_slices_beside_keys_are_refused_by_name():
+    with pytest.raises(zf.RequestError, match=r"expected columns by name beside keys.*got x\[1:3\]\n  try: x.station and x.time"):
+        zf.join(A, B, "sum(x[1:3] - y[1:3]) < 1", on="id")

@@ -14,10 +14,10 @@ Arrow tables                float64 (float32 if all columns are)
 
 An object may speak several protocols. The first of these that it has decides (:func:`array` is the one place):
 
-1. NumPy arrays are themselves; masked values are refused.
+1. NumPy arrays are themselves; masked values are refused. :func:`column` takes one column of a mapping in the same way.
 2. Sparse matrices, and arrays on a device, are refused with the remedy.
-3. Tables (``columns`` or ``column_names``, and ``__arrow_c_stream__``) but for those of pandas go column by column; a
-   column of lists of one length (embeddings) is as many columns.
+3. Tables (``columns`` or ``column_names``, and ``__arrow_c_stream__``) go column by column, those of pandas as NumPy has
+   them; a column of lists of one length (embeddings) is as many columns.
 4. Arrays (``shape`` and ``ndim``, and ``__array__``: xarray, torch on the host, h5py, zarr) are asked for their array.
 5. DLPack.
 6. Arrow arrays without columns (a column of a table): the column of a table.
@@ -26,9 +26,10 @@ An object may speak several protocols. The first of these that it has decides (:
 
 from __future__ import annotations
 
+import json
 import operator
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -36,11 +37,15 @@ import numpy as np
 from . import _zipfold
 from .errors import ArrayTypeError, DeviceError, InputError, RequestError
 
-__all__ = ["array", "finite", "finites", "like", "marked", "matrix", "named_rows", "names_of", "number", "rows", "whole"]
+__all__ = [
+    "array", "as_json", "column", "finite", "finites", "like", "matrix", "named_rows", "names_of", "number", "rows", "truth", "whole", "wholes",
+]  # fmt: skip
 
 _DOUBLE = np.dtype(np.float64)
 _SINGLE = np.dtype(np.float32)
 _TRUTH = np.dtype(np.bool_)
+#: Up to here float64 has every whole number.
+_WHOLE = 2**53
 
 
 def rows(data: Any, name: str) -> np.ndarray:
@@ -80,18 +85,19 @@ def finite(value: Any, name: str) -> float:
 
 def names_of(columns: Any, name: str) -> list[str] | None:
     """Several names of columns; one text is none."""
-    if columns is None:
-        return None
-    if isinstance(columns, (str, bytes)) or not hasattr(columns, "__iter__"):
-        raise ArrayTypeError(f"{name}: expected several names, got {columns!r}\n  try: {name}=[{columns!r}]")
-    return [str(one) for one in columns]
+    return None if columns is None else [str(one) for one in _several(columns, name, "several names")]
 
 
 def finites(values: Any, name: str) -> list[float]:
     """Several numbers that JSON can hold."""
-    if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
-        raise ArrayTypeError(f"{name}: expected several numbers, got {values!r}")
-    return [finite(one, name) for one in values]
+    return [finite(one, name) for one in _several(values, name, "several numbers")]
+
+
+def _several(values: Any, name: str, what: str) -> Any:
+    """The items of ``values``, of which text and a single number have none."""
+    if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__") or np.ndim(values) == 0:
+        raise ArrayTypeError(f"{name}: expected {what}, got {values!r}\n  try: {name}=[{values!r}]")
+    return values
 
 
 def whole(value: Any, name: str) -> int:
@@ -104,52 +110,37 @@ def whole(value: Any, name: str) -> int:
     return one
 
 
-def _is_missing(label: Any) -> bool:
-    """Whether a label is None, NaN, NaT or the NA of pandas: of these, the last three are equal to nothing."""
-    same = label == label
-    return label is None or not (isinstance(same, (bool, np.bool_)) and bool(same))
+def wholes(values: Any, name: str) -> list[int]:
+    """Several whole numbers from 0 on."""
+    return [whole(one, name) for one in _several(values, name, "several whole numbers")]
 
 
-def _kind(label: Any) -> str:
-    """The name of the type of a label."""
-    if isinstance(label, str):
-        return "str"
-    return "bool" if isinstance(label, (bool, np.bool_)) else type(label).__name__
+def truth(value: Any, name: str) -> bool:
+    """True or False, of NumPy too."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ArrayTypeError(f"{name}: expected True or False, got {value!r}")
+    return bool(value)
 
 
-def marked(places: np.ndarray, names: list[str], labels: Any, name: str, option: str) -> Any:
-    """A table in memory of numbers and of labels in the column ``name``: numbers stay numbers, so that their order and their names
-    are those of a file."""
-    # NumPy would make words of numbers that are among words.
-    marks = np.asarray(labels, dtype=object) if isinstance(labels, (list, tuple)) else np.asarray(labels)
-    if marks.shape != (len(places),):
-        raise InputError(f"{option}: expected one label for each of {len(places)} rows, got the shape {marks.shape}")
-    # Arrays of one type are looked at whole: a step of Python for each label takes longer than most questions about them.
-    if marks.dtype.kind in "iufU":
-        without = np.isnan(marks) if marks.dtype.kind == "f" else marks == "" if marks.dtype.kind == "U" else np.zeros(0, dtype=bool)
-        every, missing = [], int(without.argmax()) if without.any() else None
-    else:
-        every = marks.tolist()
-        missing = next((row for row, mark in enumerate(every) if _is_missing(mark) or mark == ""), None)
-    if missing is not None:
-        raise InputError(f"{option}: expected a label, got none in row {missing} (from 0)\n  try: leave the row out, or give it a label")
-    if marks.dtype.kind in "iuf":
-        column = numbers(marks, option).astype(np.float64)
-        return np.ascontiguousarray(np.column_stack([places, column])), [*names, name], [], []
-    if marks.dtype.kind == "U":
-        known, codes = np.unique(marks, return_inverse=True)
-        return places, names, [(name, codes.astype(np.float64), known.tolist())], []
-    kinds = sorted({_kind(mark) for mark in every})
-    # Truth values are the words that files have.
-    if "bool" not in kinds and all(isinstance(mark, (int, float, np.number)) for mark in every):
-        column = numbers(np.asarray(every), option).astype(np.float64)
-        return np.ascontiguousarray(np.column_stack([places, column])), [*names, name], [], []
-    if len(kinds) > 1:
-        raise ArrayTypeError(f"{option}: expected labels that are all text or all numbers, got {', '.join(kinds)}\n  try: [str(one) for one in {option}]")
-    if kinds == ["bytes"]:
-        raise ArrayTypeError(f"{option}: expected labels of text, got bytes\n  try: [one.decode() for one in {option}]")
-    known, codes = np.unique([str(mark) for mark in every], return_inverse=True)
-    return places, names, [(name, codes.astype(np.float64), known.tolist())], []
+def as_json(asked: Mapping[str, Any]) -> str:
+    """A question as the engine reads it; of what was not given the engine knows what is usual."""
+    return json.dumps({name: _plain(value, name) for name, value in asked.items() if value is not None})
+
+
+def _plain(value: Any, name: str) -> Any:
+    """A value that JSON has: numbers, truth values and arrays of NumPy become those of Python."""
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, (np.bool_, np.integer)):
+        return value.item()
+    if isinstance(value, (float, np.floating)):
+        # JSON has no infinite numbers: these are the texts "inf", "-inf" and "nan".
+        return float(value) if np.isfinite(value) else str(float(value))
+    if isinstance(value, Mapping):
+        return {str(key): _plain(one, f"{name}['{key}']") for key, one in value.items()}
+    if isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.ndim):
+        return [_plain(one, name) for one in value]
+    raise ArrayTypeError(f"{name}: expected text, numbers or truth values, got {value!r}")
 
 
 def like(result: np.ndarray, source: Any) -> Any:
@@ -176,6 +167,11 @@ def arrow_columns(
     of one length), and the words behind them for text."""
     if hasattr(data, "collect") and not hasattr(data, "__arrow_c_stream__"):
         raise ArrayTypeError(f"{name}: a query that has not run\n  try: {name}.collect()")
+    if any(str(kind) == "Null" for kind in getattr(data, "dtypes", ())):
+        # What Polars gives for a column of nulls alone the engine does not read.
+        import polars
+
+        data = data.cast({polars.Null: polars.Float64})
     try:
         return _zipfold.arrow_columns(data.__arrow_c_stream__(), None if wanted is None else list(wanted))
     except TypeError as error:
@@ -218,36 +214,37 @@ def numbers(array: np.ndarray, name: str) -> np.ndarray:
 
 
 def _check_whole(array: np.ndarray, name: str) -> None:
-    limit = 2**53
-    if array.size and (array.max() > limit or (array.dtype.kind == "i" and array.min() < -limit)):
-        at = np.argmax((array > limit) | (array < -limit if array.dtype.kind == "i" else False))
-        place = ", ".join(str(int(k)) for k in np.unravel_index(at, array.shape))
-        raise InputError(
-            f"{name}[{place}]: the integer {array.flat[at]} (limit: 2^53, beyond which float64 leaves numbers out)\n"
-            "  try: subtract an offset"
-        )
+    if array.size and (array.max() > _WHOLE or (array.dtype.kind == "i" and array.min() < -_WHOLE)):
+        at = np.argmax((array > _WHOLE) | (array < -_WHOLE if array.dtype.kind == "i" else False))
+        raise _beyond(array.flat[at], name, np.unravel_index(at, array.shape))
+
+
+def _beyond(item: Any, name: str, place: Sequence[Any]) -> InputError:
+    """The refusal of a whole number that float64 does not hold."""
+    where = ", ".join(str(int(k)) for k in place)
+    return InputError(
+        f"{name}[{where}]: the integer {item} (limit: 2^53, beyond which float64 leaves numbers out)\n  try: subtract an offset"
+    )
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value is None, NaN, NaT or the NA of pandas: of these, the last three are equal to nothing."""
+    same = value is not None and value == value
+    return not (isinstance(same, (bool, np.bool_)) and bool(same))
 
 
 def _from_objects(array: np.ndarray, name: str) -> np.ndarray:
-    try:
-        out = array.astype(np.float64)
-        for place, item in np.ndenumerate(array):
-            if isinstance(item, int) and abs(item) > 2**53:
-                where = ", ".join(str(k) for k in place)
-                raise InputError(f"{name}[{where}]: the integer {item} (limit: 2^53, beyond which float64 leaves numbers out)")
-        return out
-    except InputError:
-        raise
-    except (TypeError, ValueError, OverflowError):
-        pass
+    """Objects as float64; what is missing is NaN."""
+    out = np.empty(array.shape)
     for place, item in np.ndenumerate(array):
+        if isinstance(item, (int, np.integer)) and abs(int(item)) > _WHOLE:
+            raise _beyond(item, name, place)
         try:
-            float(item)
+            out[place] = np.nan if item is None or type(item).__name__ in ("NAType", "NaTType") else float(item)
         except (TypeError, ValueError, OverflowError):
             where = ", ".join(str(k) for k in place)
-            kind = type(item).__name__
-            raise ArrayTypeError(f"{name}[{where}]: {kind} is no number\n  try: convert or leave out") from None
-    raise ArrayTypeError(f"{name}: objects that make no array of numbers")
+            raise ArrayTypeError(f"{name}[{where}]: {type(item).__name__} is no number\n  try: convert or leave out") from None
+    return out
 
 
 def _column_names(data: Any) -> list[str] | None:
@@ -263,10 +260,44 @@ def _column_names(data: Any) -> list[str] | None:
         return None
 
 
+def _of_frame(frame: Any, name: str) -> np.ndarray:
+    """A DataFrame of pandas: one type of NumPy as it is, else column by column, since NumPy would round whole numbers among others."""
+    kinds = list(frame.dtypes)
+    if not kinds or (isinstance(kinds[0], np.dtype) and all(kind == kinds[0] for kind in kinds)):
+        return _asked(frame, name)
+    parts = [numbers(array(frame.iloc[:, at], name), f"{name}['{column}']") for at, column in enumerate(frame.columns)]
+    return np.column_stack(parts)
+
+
+def column(values: Any, name: str) -> np.ndarray:
+    """One column: values of any type, in the byte order of this machine and none of them masked."""
+    if isinstance(values, (list, tuple)) and any(isinstance(one, (str, bytes, bool)) for one in values):
+        # NumPy would make words of numbers that are among words, and numbers of truth values that are among numbers.
+        out = np.empty(len(values), object)
+        out[:] = values
+    elif hasattr(values, "__arrow_c_stream__") or hasattr(values, "__arrow_c_array__"):
+        out = np.asarray(values)
+    else:
+        out = array(values, name)
+    if out.ndim != 1:
+        raise InputError(f"{name}: expected one dimension, got the shape {out.shape}\n  try: one column for each number of a row")
+    if out.dtype.kind == "c":
+        raise ArrayTypeError(f"{name}: complex numbers have no order and no place here\n  try: {name}.real, or abs")
+    if out.dtype.kind == "f" and out.dtype.itemsize > 8:
+        return out.astype(_DOUBLE)
+    return out if out.dtype.isnative else out.astype(out.dtype.newbyteorder("="))
+
+
+def _refuse_masked(data: Any, name: str) -> None:
+    """Masks of arrays, and of the rows of a list."""
+    parts = data if isinstance(data, (list, tuple)) else [data]
+    if any(isinstance(one, np.ma.MaskedArray) and np.ma.is_masked(one) for one in parts):
+        raise InputError(f"{name}: expected numbers or labels, got masked values\n  try: leave their rows out")
+
+
 def array(data: Any, name: str) -> np.ndarray:
     """The array behind any object that says what it holds; the module says in which order its protocols are asked."""
-    if isinstance(data, np.ma.MaskedArray) and np.ma.is_masked(data):
-        raise InputError(f"{name}: masked values\n  try: {name}.filled(numpy.nan) with nan='skip'")
+    _refuse_masked(data, name)
     if isinstance(data, np.ndarray):
         return np.asarray(data)
     if hasattr(data, "toarray") and hasattr(data, "nnz"):
@@ -277,12 +308,20 @@ def array(data: Any, name: str) -> np.ndarray:
     arrow, pandas = hasattr(data, "__arrow_c_stream__"), hasattr(data, "iloc")
     if arrow and not pandas and (hasattr(data, "columns") or hasattr(data, "column_names")):
         return _stacked(data, name)
+    if pandas and getattr(data, "ndim", None) == 2:
+        return _of_frame(data, name)
+    if pandas and not isinstance(data.dtype, np.dtype) and data.dtype.kind in "iu" and data.hasnans:
+        # As numbers these would be rounded: NA makes float64 of them.
+        return data.to_numpy(dtype=object)
     if hasattr(data, "__array__") and _is_int(getattr(data, "ndim", None)) and hasattr(data, "shape"):
         return _asked(data, name)
     if hasattr(data, "__dlpack__") and not hasattr(data, "__array__"):
         return np.from_dlpack(data)
     if arrow and not pandas or _is_arrow(data):
-        return _lone_column(data, name)
+        values, words = lone_column(data, name)
+        if words is not None:
+            raise ArrayTypeError(f"{name}: text, not numbers")
+        return values
     if hasattr(data, "collect") and hasattr(data, "lazy"):
         raise ArrayTypeError(f"{name}: a query that has not run\n  try: {name}.collect()")
     return _asked(data, name)
@@ -296,8 +335,8 @@ def _is_arrow(data: Any) -> bool:
     return type(data).__module__.split(".")[0] == "pyarrow"
 
 
-def _lone_column(data: Any, name: str) -> np.ndarray:
-    """A column without its table: of lists of one length it is rows, of numbers one dimension."""
+def lone_column(data: Any, name: str) -> tuple[np.ndarray, list[str] | None]:
+    """A column without its table, and the words behind its numbers: of lists of one length it is rows, of numbers one dimension."""
     if hasattr(data, "to_frame"):
         table = data.to_frame()
     else:
@@ -305,9 +344,7 @@ def _lone_column(data: Any, name: str) -> np.ndarray:
 
         table = pyarrow.table([data], names=["values"])
     ((_, values, words),) = arrow_columns(table, name)
-    if words is not None:
-        raise ArrayTypeError(f"{name}: text, not numbers")
-    return values
+    return values, words
 
 
 def _asked(data: Any, name: str) -> np.ndarray:
@@ -322,6 +359,9 @@ def _asked(data: Any, name: str) -> np.ndarray:
         kind = type(data).__name__
         remedy = f"{name}.detach()" if "grad" in str(error) else f"an array of float32 of this {kind}"
         raise ArrayTypeError(f"{name}: NumPy makes no array of a {kind} ({error})\n  try: {remedy}") from None
+    if isinstance(data, (list, tuple)) and out.dtype.kind == "f" and (np.abs(out) > _WHOLE).any():
+        # NumPy has rounded whole numbers that are among others.
+        return _from_objects(np.array(data, dtype=object), name)
     return _of_lists(out, name) if out.dtype == object and out.ndim == 1 and len(out) else out
 
 

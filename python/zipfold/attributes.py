@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .arrays import array as array_of
-from .arrays import numbers
+from .arrays import lone_column, numbers
 from .errors import ArrayTypeError, InputError, RequestError
 
 __all__ = ["Attributes", "of_sides"]
@@ -68,8 +68,10 @@ def _side(given: Any, rows: int, what: str, words: dict[str, int]) -> Attributes
 def _column(values: Any, name: str, words: dict[str, int]) -> tuple[np.ndarray, bool]:
     """The numbers of a column, and whether they stand for words."""
     what = f"attributes['{name}']"
-    if hasattr(values, "__arrow_c_stream__") and hasattr(values, "to_numpy"):
-        values = values.to_numpy()
+    if hasattr(values, "__arrow_c_stream__") and not hasattr(values, "iloc"):
+        codes, own = lone_column(values, what)
+        ranks = np.array([words.setdefault(word, len(words)) for word in own or ()] + [np.nan])
+        return (codes.astype(np.float64), False) if own is None else (ranks[np.where(np.isnan(codes), -1, codes).astype(np.int64)], True)
     if isinstance(values, (list, tuple)) and any(isinstance(v, str) for v in values):
         # NumPy would make text of numbers beside text.
         array = np.empty(len(values), object)

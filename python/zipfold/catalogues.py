@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from . import _zipfold
-from .arrays import finite, marked, names_of, rows, whole
+from .arrays import as_json, finite, names_of, truth, whole
 from .remote import place
 from .results import Reported, reported
 from .settings import check_how, given, output_paths
-from .tables import arrow_like, chosen, in_memory, matches
+from .tables import arrow_like, chosen, columns_read, formulas_of, in_memory, is_name, is_table, marked, matches, names_of_sides, rows_in_memory, usual
 
 __all__ = ["Silhouettes", "crossmatch", "silhouette"]
 
@@ -87,16 +86,20 @@ def crossmatch(
         "y": place(right) if file[1] else "right",
         "columns": names_of(columns, "columns"),
         "columns2": names_of(columns2, "columns2"),
-        "sky": bool(sky),
+        "sky": truth(sky, "sky"),
         "radius": None if radius is None else finite(radius, "radius"),
         "find": find,
         "nearest": whole(nearest, "nearest"),
         "join_kind": kind,
         "select": [select] if isinstance(select, str) else [str(one) for one in select],
     }
-    both = (left if file[0] else arrow_like(left), right if file[1] else arrow_like(right))
-    known = [in_memory(one, name, None) for one, name in zip(both, ("left", "right"), strict=True)]
-    text = json.dumps(asked)
+    cells = bool(paths) or any(file)
+    both = (left, right)
+    if cells or table or asked["select"]:
+        both = (arrow_like(left, "left"), arrow_like(right, "right"))
+    used = [None, None] if cells else _read(both, asked)
+    known = [None if of else in_memory(t, n, u) for t, n, u, of in zip(both, ("left", "right"), used, file, strict=True)]
+    text = as_json(asked)
     if explain:
         return _zipfold.explain_crossmatch(text, known, given(**how))
     out = _zipfold.crossmatch(text, known, given(**how), paths, overwrite)
@@ -107,7 +110,16 @@ def crossmatch(
     if table or asked["select"]:
         return chosen(both, out)
     i = out["i"].astype(np.int64)
-    return matches(out, both) if kind in ("inner", "left", "any") else i
+    return matches(out, both, True) if kind in ("inner", "left", "any") else i
+
+
+def _read(tables: tuple[Any, Any], asked: dict[str, Any]) -> list[Any]:
+    """The columns of both tables that a match reads: positions, and what formulas of the answer name."""
+    sides = names_of_sides(tables)
+    positions = (asked["columns"], asked["columns2"] or asked["columns"])
+    formulas = columns_read(formulas_of(asked["select"], sides), sides)
+    usual_ones = [usual(one, name, ("ra", "dec", "x", "y", "z")) for one, name in zip(tables, ("left", "right"), strict=True)]
+    return [{*(chosen_ones or of_table), *named} for chosen_ones, of_table, named in zip(positions, usual_ones, formulas, strict=True)]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -176,7 +188,7 @@ def silhouette(
     run = {key: how.pop(key) for key in ("threads", "memory", "device", "progress", "plan") if key in how}
     asked: dict[str, Any] = {
         "data": "data",
-        "labels": "label",
+        "labels": str(labels),
         "columns": names_of(columns, "columns"),
         "metric": metric,
         "formula": formula,
@@ -184,15 +196,13 @@ def silhouette(
     }
     known: Any = None
     if isinstance(data, (str, os.PathLike)):
-        asked["data"], asked["labels"] = place(data), str(labels)
-    elif isinstance(labels, str):
-        asked["labels"] = labels
-        wanted = None if columns is None else [*asked["columns"], labels]
-        known = in_memory(arrow_like(data) if isinstance(data, Mapping) else data, "data", wanted)
+        asked["data"] = place(data)
+    elif is_name(labels):
+        known = in_memory(data, "data", None if columns is None else [*asked["columns"], asked["labels"]], [asked["labels"]])
     else:
-        array = np.ascontiguousarray(rows(data, "data"), dtype=np.float64)
-        known = marked(array, [f"c{k}" for k in range(array.shape[1])], labels, "label", "labels")
-    text = json.dumps(asked)
+        known = in_memory(data, "data", asked["columns"]) if is_table(data) else rows_in_memory(data, "data", "c")
+        known, asked["labels"] = marked(known, labels, "label", "labels")
+    text = as_json(asked)
     if explain:
         return _zipfold.explain_silhouette(text, known, given(**run))
     return reported(Silhouettes, _zipfold.silhouette(text, known, given(**run), output_paths(save), overwrite))

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import math
 import os
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -19,7 +18,7 @@ import numpy as np
 
 from . import _zipfold
 from .arrays import array as array_of
-from .arrays import named_rows, number, numbers, rows
+from .arrays import as_json, named_rows, number, numbers, rows
 from .attributes import Attributes, of_sides
 from .distances import pair as pair_of
 from .errors import ArrayTypeError, InputError, RequestError
@@ -327,7 +326,7 @@ class Pairs:
     @property
     def problem(self) -> dict[str, Any]:
         """The problem as data, as in a problem file."""
-        return json.loads(_json(self._problem))
+        return json.loads(as_json(self._problem))
 
     def pair(self, pair: str | Callable[..., Any], **params: Any) -> Pairs:
         """What one pair is: a metric's name, a formula, or a function of two rows; ``params`` are its options.
@@ -632,7 +631,7 @@ class Pairs:
     def _text(self) -> str:
         """The problem as JSON, in the precision in force unless it has its own."""
         precision = self._problem.get("precision") or settings().precision
-        return _json(self._problem if precision is None else {**self._problem, "precision": precision})
+        return as_json(self._problem if precision is None else {**self._problem, "precision": precision})
 
     def _arguments(self) -> tuple[Any, Any, tuple[list[Any], np.ndarray | None]]:
         if not self._problem["folds"]:
@@ -658,19 +657,6 @@ def _named(rows: tuple[Any, Any] | None, beside: Attributes | None, texts: Seque
         return array, names, None, places
     places += [array.shape[1] + beside.names.index(name) for name in beside.texts]
     return array, names, (beside.values, beside.names, beside.words), places
-
-
-def _json(problem: dict[str, Any]) -> str:
-    """A problem as JSON, which has no infinite numbers: these are the texts "inf", "-inf" and "nan"."""
-    return json.dumps(_finite(problem), allow_nan=False)
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, float):
-        return value if math.isfinite(value) else str(float(value))
-    if isinstance(value, dict):
-        return {key: _finite(v) for key, v in value.items()}
-    return [_finite(v) for v in value] if isinstance(value, list) else value
 
 
 def _weight_rows(weights: Any) -> np.ndarray:

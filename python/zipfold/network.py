@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import os
 from collections.abc import Sequence
 from typing import Any
@@ -11,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from . import _zipfold
-from .arrays import finite, finites, named_rows, whole
+from .arrays import as_json, finite, finites, named_rows, names_of, truth, whole
 from .errors import RequestError
 from .remote import place
 from .results import Reported, _need, reported
-from .settings import check_how, given, output_paths
+from .settings import check_beside, check_how, given, output_paths
+from .tables import picked
 
 __all__ = ["AssociationNetwork", "network"]
 
@@ -100,7 +100,14 @@ def _question(
     if unknown:
         raise RequestError(f"matrices: expected 'values', 'weights' or 'overlaps', got {unknown[0]!r}")
     asked["powers"] = finites(asked["powers"], "powers")
-    asked["columns"] = None if columns is None else [str(column) for column in columns]
+    asked["columns"] = names_of(columns, "columns")
+    asked["transpose"] = truth(asked["transpose"], "transpose")
+    check_beside(asked, ("seed",), "permutations", 1000)
+    for name, value in (("bins", asked["bins"]), ("order", asked["order"])):
+        if value is not None and asked["measure"] != "mi":
+            raise RequestError(f"{name}: expected measure='mi', got {asked['measure']!r}\n  try: measure='mi', or leave {name} out")
+    if asked["power"] is None and not asked["powers"] and asked["sign"] is not None:
+        check_beside(asked, ("sign",), "power", "auto")
     for name in ("fdr", "threshold", "prune", "power"):
         if asked[name] is not None and (name, asked[name]) != ("power", "auto"):
             asked[name] = finite(asked[name], name)
@@ -108,9 +115,13 @@ def _question(
         if asked[name] is not None:
             asked[name] = whole(asked[name], name)
     if isinstance(data, (str, os.PathLike)):
+        if names is not None:
+            raise RequestError(f"names: expected a table in memory, got a file\n  try: ids='name', the column of names")
         return asked | {"data": place(data)}, None, wanted
-    array, found = named_rows(data, "data")
-    return asked | {"data": "data"}, (array, _names(data, names, asked["transpose"], found)), wanted
+    if asked["ids"] is not None:
+        raise RequestError(f"ids: expected a file, got a table in memory\n  try: names=…[{asked['ids']!r}], and leave ids out")
+    array, found = named_rows(data, "data") if asked["columns"] is None else picked(data, "data", asked["columns"])
+    return asked | {"data": "data", "columns": None}, (array, _names(data, names, asked["transpose"], found)), wanted
 
 
 def network(
@@ -121,13 +132,13 @@ def network(
     fdr: float | None = None,
     threshold: float | None = None,
     top: int | None = None,
-    permutations: int = 0,
-    seed: int = 1,
-    bins: int = 10,
-    order: int = 3,
+    permutations: int | None = None,
+    seed: int | None = None,
+    bins: int | None = None,
+    order: int | None = None,
     prune: float | None = None,
     power: float | str | None = None,
-    sign: str = "unsigned",
+    sign: str | None = None,
     powers: Sequence[float] = (),
     matrices: Sequence[str] = (),
     names: Sequence[str] | None = None,
@@ -148,7 +159,7 @@ def network(
         ``DataFrame.corr``.
     measure : {"pearson", "spearman", "kendall", "bicor", "mi"}
         Over the samples that both rows have: Spearman ranks them, bicor takes their medians. ``mi`` is mutual information in nats
-        by B-splines of ``order`` in ``bins`` bins.
+        by B-splines of ``order`` (3 by default) in ``bins`` bins (10).
     min_periods : int
         The fewest common samples of a pair that has a value.
     fdr : float, optional
@@ -156,12 +167,12 @@ def network(
     threshold, top
         Edges whose value is at least this, without its sign; the best edges of each row.
     permutations, seed
-        p-values of this many permutations of samples. 0: of Student's t with n - 2 degrees of freedom; of Kendall's tau exact
+        p-values of this many permutations of samples, and their seed (1 by default). Without them: of Student's t with n - 2 degrees of freedom; of Kendall's tau exact
         ones up to 33 samples without ties, normal ones beyond.
     prune : float, optional
         Removes the weakest edge of each triangle that is below the others by this share (ARACNE).
     power, sign, powers
-        Weights of edges: ``|r|**power`` (``sign="unsigned"``), ``((1 + r) / 2)**power`` (``"signed"``), or ``r**power`` and 0
+        Weights of edges: ``|r|**power`` (``sign="unsigned"``, the default), ``((1 + r) / 2)**power`` (``"signed"``), or ``r**power`` and 0
         below 0 (``"hybrid"``). ``power="auto"`` takes the first of ``powers`` with a scale-free fit of 0.85,
         else the best fit, else WGCNA's power for the number of samples.
     matrices : names, optional
@@ -193,7 +204,7 @@ def network(
     asked = dict(locals())
     check_how(asked.pop("how"), network)
     asked, known, wanted = _question(**{name: asked[name] for name in asked if name not in ("save", "overwrite", "explain")})
-    text = json.dumps(asked)
+    text = as_json(asked)
     if explain:
         return _zipfold.explain_network(text, known, given(**how))
     return reported(AssociationNetwork, _zipfold.network(text, known, wanted, given(**how), (output_paths(save), overwrite)))

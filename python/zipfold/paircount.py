@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,10 +10,12 @@ from typing import Any
 import numpy as np
 
 from . import _zipfold
-from .arrays import finites, named_rows, whole
+from .arrays import as_json, finites, named_rows, names_of, truth, whole, wholes
+from .errors import ArrayTypeError
 from .remote import place
 from .results import Reported, Same, _need, reported
 from .settings import check_how, given, output_paths
+from .tables import columns_named, is_name, is_table, names_of_table, picked, usual
 
 __all__ = ["PairCounts", "Term", "paircount"]
 
@@ -68,42 +69,69 @@ class PairCounts(Reported):
         return ax
 
 
-def _catalogue(data: Any, name: str, known: dict[str, Any]) -> str | None:
+def _read(table: Any, name: str, asked: dict[str, Any]) -> list[str]:
+    """The columns of a table that the question reads."""
+    angles = asked["sky"] or asked["separation"] == "theta"
+    words = ("ra", "dec", *(["distance"] if asked["separation"] != "theta" else [])) if angles else ("x", "y", "z")
+    out = usual(table, name, words) if asked["columns"] is None else list(asked["columns"])
+    out += [asked[one] for one in ("weights", "regions") if isinstance(asked[one], str)]
+    if asked["pip"] is not None and name in ("data", "data2"):
+        out += asked["pip"]["columns"]
+    if asked["cut"] is not None:
+        have = names_of_table(table, name)
+        out += [one for one in columns_named(asked["cut"]["value"]) if one in have]
+    return list(dict.fromkeys(out))
+
+
+def _catalogue(data: Any, name: str, asked: dict[str, Any], known: dict[str, Any]) -> str | None:
     """The name of a catalogue: its file, or ``name`` of one in memory, which goes into ``known``."""
     if data is None:
         return None
     if isinstance(data, (str, os.PathLike)):
         return place(data)
-    if isinstance(data, Mapping):
-        columns = [np.asarray(column) for column in data.values()]
-        known[name] = (named_rows(np.column_stack(columns), name)[0], [str(key) for key in data])
+    if is_table(data):
+        columns = _read(data, name, asked)
+        known[name] = (picked(data, name, columns)[0], columns)
     else:
         known[name] = named_rows(data, name)
     return name
 
 
+def _regions(value: Any) -> Any:
+    """A column, or how many regions to make."""
+    if value is None or isinstance(value, str):
+        return value
+    if not is_name(value):
+        raise ArrayTypeError(f"regions: expected a column or a whole number, got {value!r}")
+    return whole(value, "regions")
+
+
 def _question(asked: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """The question as JSON, and the catalogues in memory by name."""
-    known: dict[str, Any] = {}
-    for name in ("data", "data2", "randoms", "randoms2", "shifted"):
-        asked[name] = _catalogue(asked[name], name, known)
-    for name in ("edges", "range", "pi", "box"):
-        if asked[name] is not None:
-            asked[name] = finites(np.asarray(asked[name], dtype=float).tolist(), name)
-    if asked["columns"] is not None:
-        asked["columns"] = [str(column) for column in asked["columns"]]
+    for names, checked in (
+        (("edges", "range", "pi", "box"), finites),
+        (("bins", "mu", "wedges", "samples", "seed"), whole),
+        (("multipoles",), wholes),
+        (("columns",), names_of),
+        (("sky", "log"), truth),
+    ):
+        asked |= {name: checked(asked[name], name) for name in names if asked[name] is not None}
+    asked["regions"] = _regions(asked["regions"])
     if asked["weights"] is not None:
         asked["weights"] = str(asked["weights"])
+    if asked["pip"] is not None:
+        if not isinstance(asked["pip"], Mapping) or "columns" not in asked["pip"]:
+            raise ArrayTypeError(f"pip: expected columns and realisations, got {asked['pip']!r}\n  try: pip={{'columns': ['bits'], 'realisations': 64}}")
+        asked["pip"] = {**asked["pip"], "columns": names_of(asked["pip"]["columns"], "pip['columns']")}
     if asked["cut"] is not None:
         formula, *ends = asked["cut"]
         asked["cut"] = {"value": formula, "range": finites(ends, "cut")}
     if asked["upweights"] is not None:
         asked["upweights"] = place(asked["upweights"])
-    asked["multipoles"] = list(asked["multipoles"])
-    for name in ("bins", "mu", "wedges", "samples", "seed"):
-        if asked[name] is not None:
-            asked[name] = whole(asked[name], name)
-    return json.dumps(asked), known
+    known: dict[str, Any] = {}
+    for name in ("data", "data2", "randoms", "randoms2", "shifted"):
+        asked[name] = _catalogue(asked[name], name, asked, known)
+    return as_json(asked), known
 
 
 def paircount(
@@ -121,20 +149,20 @@ def paircount(
     bins: int | None = None,
     log: bool = False,
     pi: tuple[float, int] | None = None,
-    mu: int = 100,
-    los: str = "z",
+    mu: int | None = None,
+    los: str | None = None,
     box: Sequence[float] | None = None,
     weights: str | int | None = None,
     pip: Mapping[str, Any] | None = None,
     upweights: Any = None,
     cut: tuple[str, float, float] | None = None,
     estimator: str | None = None,
-    multipoles: Sequence[int] = (0, 2, 4),
-    wedges: int = 0,
+    multipoles: Sequence[int] | None = None,
+    wedges: int | None = None,
     regions: str | int | None = None,
-    resample: str = "jackknife",
-    samples: int = 100,
-    seed: int = 1,
+    resample: str | None = None,
+    samples: int | None = None,
+    seed: int | None = None,
     save: Any = (),
     overwrite: bool = False,
     explain: bool = False,
@@ -154,9 +182,9 @@ def paircount(
     columns, sky
         The columns of positions, by default x, y, z. ``sky=True``: right ascension, declination (degrees) and a distance.
     separation : {"r", "rppi", "smu", "theta"}
-        What pairs are binned by. ``pi=(last, bins)`` and ``mu`` (bins from 0 to 1) are the second axes; ``theta`` is in degrees.
+        What pairs are binned by. ``pi=(last, bins)`` and ``mu`` (bins from 0 to 1, 100 by default) are the second axes; ``theta`` is in degrees.
     los : {"z", "midpoint", "first", "bisector"}
-        The line of sight.
+        The line of sight; by default the first.
     box : three lengths, optional
         A periodic box. Without randoms it gives their number of pairs.
     weights : column, optional
@@ -171,9 +199,10 @@ def paircount(
     estimator : {"natural", "landy-szalay", "davis-peebles", "hamilton"}, optional
         By default Landy and Szalay's with randoms, the natural one in a box.
     multipoles, wedges
-        Of (s, μ).
+        Of (s, μ): by default the multipoles 0, 2 and 4, and no wedges.
     regions : column or int, optional
-        Regions for errors, or how many to make. ``resample="bootstrap"`` draws ``samples`` of them with ``seed``.
+        Regions for errors, or how many to make. Errors are those of a jackknife; ``resample="bootstrap"`` draws
+        ``samples`` (100) of them with ``seed`` (1).
     save, overwrite, explain
         Files for the answer: a picture (``.svg``), a page (``.html``), columns (``.csv``, ``.tsv``, ``.npz``, ``.parquet``); replace them; return the
         plans as text, and count nothing.

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from . import _zipfold
-from .arrays import finite, finites, marked, names_of, rows, whole
+from .arrays import array, as_json, finite, finites, names_of, numbers, truth, whole
 from .errors import InputError, RequestError
 from .remote import place
 from .results import Reported, Same, _need, reported
 from .settings import check_how, given, output_paths
-from .tables import arrow_like, in_memory
+from .tables import Known, in_memory, is_name, is_table, marked, names_of_table, rows_in_memory, usual
 
 __all__ = ["Correlograms", "Occurrences", "RipleyCurve", "RipleyFunctions", "cooccurrence", "correlogram", "ripley"]
 
@@ -74,11 +73,10 @@ class RipleyFunctions(Reported):
         return self.curves[0].g
 
     def __getitem__(self, kinds: tuple[str, str]) -> RipleyCurve:
-        try:
-            numbers = tuple(self.kinds.index(str(kind)) for kind in kinds)
-        except ValueError:
-            raise KeyError(f"expected two of {', '.join(map(repr, self.kinds))}, got {kinds!r}") from None
-        return next(curve for curve in self.curves if curve.kinds == numbers)
+        for curve in self.curves:
+            if isinstance(kinds, tuple) and tuple(self.kinds[kind] for kind in curve.kinds) == tuple(map(str, kinds)):
+                return curve
+        raise KeyError(f"expected two of {', '.join(map(repr, self.kinds))}, got {kinds!r}")
 
     def plot(self, ax: Any = None, **style: Any) -> Any:
         """Draws L(r) − r on matplotlib axes, with the envelope of one kind, and returns the axes."""
@@ -125,41 +123,31 @@ class Correlograms(Reported):
         return 0.5 * (self.edges[:-1] + self.edges[1:])
 
 
-def _is_table(data: Any) -> bool:
-    """Whether data have columns by name."""
-    return isinstance(data, Mapping) or hasattr(data, "columns") or (hasattr(data, "__arrow_c_stream__") and not hasattr(data, "__array__"))
-
-
-def positions(data: Any, columns: Sequence[str] | None) -> tuple[np.ndarray, list[str]]:
-    """The positions of an array, or those columns of a table (x, y and z by default), as n × d numbers with names."""
-    if not _is_table(data):
-        if columns is not None:
-            raise RequestError("columns: expected a table or a file, got an array, whose columns have no names\n  try: leave columns out")
-        places = np.ascontiguousarray(rows(data, "data"), dtype=np.float64)
-        return places, [f"x{k}" for k in range(places.shape[1])]
-    known = [str(one) for one in (data if isinstance(data, Mapping) else getattr(data, "column_names", None) or data.columns)]
-    names: list[str] = [one for one in ("x", "y", "z") if one in known] if columns is None else [str(one) for one in columns]
-    missing = [one for one in names if one not in known]
-    if missing or not names:
-        got = repr(missing[0]) if missing else "none of x, y, z"
-        raise InputError(f"columns: expected columns of the table, got {got} (columns: {', '.join(known)})\n  try: columns={known[:2]}")
-    parts = [np.asarray(data[one], dtype=np.float64) for one in names]
-    return np.ascontiguousarray(np.column_stack(parts)), names
+def placed(data: Any, columns: list[str] | None, others: Sequence[str] = (), labels: Sequence[str] = ()) -> Known:
+    """The columns of positions (by default those called x, y and z), the ``others`` and those of ``labels`` of a table; or the
+    positions of an array."""
+    if is_table(data):
+        own = usual(data, "data", ("x", "y", "z")) if columns is None else columns
+        known = names_of_table(data, "data")
+        missing = next((one for one in own if one not in known), None)
+        if missing is not None:
+            raise InputError(f"columns: expected columns of the table, got '{missing}' (columns: {', '.join(known)})\n  try: columns={known[:2]}")
+        return in_memory(data, "data", [*own, *others, *labels], labels)
+    if columns is not None:
+        raise RequestError("columns: expected a table or a file, got an array, whose columns have no names\n  try: leave columns out")
+    return rows_in_memory(data, "data", "x")
 
 
 def _table(data: Any, columns: Sequence[str] | None, labels: Any, option: str) -> tuple[str, Any, list[str] | None, str | None]:
     """The name of a table, the table itself where it is in memory, its columns of positions, and its column of labels."""
-    chosen = names_of(columns, "columns")
+    chosen, name = names_of(columns, "columns"), str(labels) if is_name(labels) else None
     if isinstance(data, (str, os.PathLike)):
         return place(data), None, chosen, None if labels is None else str(labels)
-    if isinstance(labels, str) or (labels is None and _is_table(data)):
-        wanted = None if chosen is None else [*chosen, *([] if labels is None else [str(labels)])]
-        known = in_memory(arrow_like(data) if isinstance(data, Mapping) else data, "data", wanted)
-        return "data", known, chosen, None if labels is None else str(labels)
-    places, names = positions(data, columns)
-    if labels is None:
-        return "data", (places, names, [], []), names, None
-    return "data", marked(places, names, labels, "kind", option), names, "kind"
+    known = placed(data, chosen, labels=[] if name is None else [name])
+    chosen = chosen if is_table(data) else known[1]
+    if name is None and labels is not None:
+        known, name = marked(known, labels, "kind", option)
+    return "data", known, chosen, name
 
 
 def ripley(
@@ -234,7 +222,7 @@ def ripley(
         "seed": None if seed is None else whole(seed, "seed"),
         "null": null,
     }
-    text = json.dumps(asked)
+    text = as_json(asked)
     if explain:
         return _zipfold.explain_ripley(text, known, given(**how))
     answer = _zipfold.ripley(text, known, given(**how), output_paths(save), overwrite)
@@ -301,9 +289,9 @@ def cooccurrence(
         "max": None if max is None else finite(max, "max"),
         "bins": None if bins is None else whole(bins, "bins"),
         "edges": None if edges is None else finites(edges, "edges"),
-        "cumulative": bool(cumulative),
+        "cumulative": truth(cumulative, "cumulative"),
     }
-    text = json.dumps(asked)
+    text = as_json(asked)
     if explain:
         return _zipfold.explain_cooccurrence(text, known, given(**how))
     return reported(Occurrences, _zipfold.cooccurrence(text, known, given(**how), output_paths(save), overwrite))
@@ -363,30 +351,33 @@ def correlogram(
     check_how(how, correlogram)
     known: Any = None
     name, column, marks = "times", str(time), None if units is None else str(units)
+    single = truth(single, "single")
     if isinstance(times, (str, os.PathLike)):
         name = place(times)
-    elif isinstance(units, str) or (units is None and _is_table(times)):
-        wanted = [column, *([] if single else [marks or "unit"])]
-        known = in_memory(arrow_like(times) if isinstance(times, Mapping) else times, "times", wanted)
+    elif is_table(times):
+        named = units is None or is_name(units)
+        label = marks or "unit"
+        known = in_memory(times, "times", [column, *([label] if named and not single else [])], [label])
+        if not named:
+            known, marks = marked(known, units, "unit", "units")
     else:
-        array = np.asarray(times, dtype=np.float64)
-        if array.ndim != 1:
-            raise InputError(f"times: expected one time for each spike, got the shape {array.shape}")
-        places = np.ascontiguousarray(array[:, None])
+        spikes = array(times, "times")
+        if spikes.ndim != 1:
+            raise InputError(f"times: expected one time for each spike, got the shape {spikes.shape}")
+        known, column = (numbers(spikes, "times").astype(np.float64)[:, None], ["time"], [], []), "time"
         # An array has times alone.
-        single = bool(single) or units is None
-        column, marks = "time", None if units is None else "unit"
-        known = (places, ["time"], [], []) if units is None else marked(places, ["time"], units, "unit", "units")
+        single = single or units is None
+        known, marks = (known, None) if units is None else marked(known, units, "unit", "units")
     asked = {
         "data": name,
         "time": column,
         "units": marks,
-        "single": bool(single),
+        "single": single,
         "max": finite(max, "max"),
         "bins": whole(bins, "bins"),
         "normalise": normalise,
     }
-    text = json.dumps(asked)
+    text = as_json(asked)
     if explain:
         return _zipfold.explain_correlogram(text, known, given(**how))
     return reported(Correlograms, _zipfold.correlogram(text, known, given(**how), output_paths(save), overwrite))

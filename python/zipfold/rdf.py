@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-import json
-import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from . import _zipfold
-from .arrays import finite, finites, whole
+from .arrays import as_json, finite, finites, truth, whole
+from .errors import RequestError
 from .remote import place
 from .results import Reported, Same, _need, reported
-from .settings import check_how, given, output_paths
+from .settings import check_apart, check_how, given, output_paths
 
 __all__ = ["Curve", "Factor", "Radial", "Scattering", "rdf"]
 
@@ -67,7 +66,7 @@ class Radial(Reported):
 
     def __getitem__(self, names: tuple[str, str]) -> Curve:
         for curve in self.curves:
-            if curve.names == tuple(names):
+            if curve.names == names:
                 return curve
         have = ", ".join(repr(curve.names) for curve in self.curves)
         raise KeyError(f"expected one of {have}, got {names!r}")
@@ -124,12 +123,12 @@ def rdf(
     to: str | None = None,
     partials: str | None = None,
     range: tuple[float, float] | None = None,
-    bins: int = 100,
+    bins: int | None = None,
     exclude: str | None = None,
     bonds: Any = None,
     frames: str | None = None,
     flat: bool = False,
-    convention: str = "plain",
+    convention: str | None = None,
     unit: str | None = None,
     box: Sequence[float] | None = None,
     density: float | None = None,
@@ -153,7 +152,7 @@ def rdf(
     partials : {"element", "name", "residue"}, optional
         All pairs of kinds of the selected atoms in one run.
     range, bins
-        The first and the last edge (by default 0 and nine tenths of what minimum images allow), and the number of bins.
+        The first and the last edge (by default 0 and nine tenths of what minimum images allow), and the number of bins (100 by default).
     exclude : {"residue", "molecule", "bonds"}, optional
         Pairs that are left out. ``bonds`` is a table of two columns of indices from 0; CONECT of a PDB serves too.
     frames : str, optional
@@ -161,7 +160,7 @@ def rdf(
     flat, explain : bool
         Distances in the plane of x and y; return the plan as text, and count nothing.
     convention : {"plain", "gromacs", "mdanalysis", "freud", "cpptraj"}
-        Whose rules of bins, pairs and normalisation.
+        Whose rules of bins, pairs and normalisation; by default the first.
     unit : {"A", "nm"}, optional
         By default that of the file: nm of GRO and XTC, Å of the others.
     box, density : 3, 6 or 9 numbers, and a number, optional
@@ -190,7 +189,6 @@ def rdf(
     array([0, 2, 0, 0, 0], dtype=uint64)
     """
     check_how(how, rdf)
-
     question = {
         "trajectory": _path(trajectory),
         "topology": _path(topology),
@@ -198,18 +196,21 @@ def rdf(
         "to": to,
         "partials": partials,
         "range": None if range is None else finites(range, "range"),
-        "bins": whole(bins, "bins"),
-        "exclude": exclude or "none",
+        "bins": None if bins is None else whole(bins, "bins"),
+        "exclude": None if exclude == "none" else exclude,
         "bonds": _path(bonds),
         "frames": frames,
-        "flat": flat,
+        "flat": truth(flat, "flat"),
         "convention": convention,
         "unit": unit,
         "box": None if box is None else finites(box, "box"),
         "density": None if density is None else finite(density, "density"),
         "debye": None if debye is None else finites(debye, "debye"),
     }
-    text = json.dumps(question)
+    check_apart(question, ("range", "bins"), "debye")
+    if bonds is not None and exclude not in ("molecule", "bonds"):
+        raise RequestError(f"bonds: expected exclude='molecule' or 'bonds', got {exclude!r}\n  try: exclude='bonds', or leave bonds out")
+    text = as_json(question)
     if explain:
         return _zipfold.explain_rdf(text, given(**how))
     answer = _zipfold.rdf(text, given(**how), output_paths(save), overwrite)

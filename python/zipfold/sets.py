@@ -11,10 +11,10 @@ import numpy as np
 
 from . import _zipfold
 from .arrays import array as array_of
-from .arrays import names_of, number, numbers
+from .arrays import as_json, names_of, number, numbers
 from .distances import pair as pair_of
 from .errors import RequestError
-from .lazy import Pairs, _json
+from .lazy import Pairs
 from .remote import place
 from .results import Reported, reported
 from .settings import given, output_paths
@@ -188,7 +188,7 @@ def _asked(
             asked["box"] = question.problem["box"]
         asked |= question.problem["pair"]
         known = question._arguments()[:2]
-    text = _json(asked)
+    text = as_json(asked)
     if explain:
         return _zipfold.explain_set_distance((measure, text), known, given(**run))
     paths = output_paths(save)

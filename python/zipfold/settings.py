@@ -13,7 +13,7 @@ import operator
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from . import _zipfold
@@ -233,6 +233,20 @@ def check_how(how: dict[str, Any], own: Callable[..., Any] | None = None) -> Non
         more = f"{near[0]}=…" if near else f"one of {', '.join(known)}"
         where = f"{own.__name__} takes" if own is not None else "there is"
         raise ArrayTypeError(f"{name}: {where} no argument '{name}'\n  try: {more}")
+
+
+def check_beside(asked: Mapping[str, Any], names: Sequence[str], needs: str, like: Any) -> None:
+    """Refuses arguments that were given and mean nothing without another one, which was not."""
+    for name in names:
+        if asked[name] is not None and asked[needs] is None:
+            raise RequestError(f"{name}: expected {needs} too, got {name}={asked[name]!r} alone\n  try: {needs}={like!r}, or leave {name} out")
+
+
+def check_apart(asked: Mapping[str, Any], names: Sequence[str], other: str) -> None:
+    """Refuses arguments that mean nothing next to another one."""
+    for name in names:
+        if asked[name] is not None and asked[other] is not None:
+            raise RequestError(f"{name}: expected {other} alone, got {name}={asked[name]!r} too\n  try: leave {name} out")
 
 
 def _shard(shard: Any) -> tuple[int, int]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import tempfile
 import time
 import typing
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -125,8 +127,11 @@ class Job:
                 noted.setdefault(share, Failure(share, self._tries.get(share, 0), self._errors[share]))
         return [noted[share] for share in sorted(noted)]
 
-    def wait(self, timeout: float | None = None) -> bool:
-        """Waits until every share is done, or nothing more happens; False if ``timeout`` seconds did not suffice."""
+    def wait(self, timeout: float | None = None, *, incomplete: bool = False) -> bool:
+        """Waits until every share is done, or nothing more happens; False if ``timeout`` seconds did not suffice.
+
+        Without an executor others work, who may be still to come; with ``incomplete`` only those who are at a share are waited for.
+        """
         end = None if timeout is None else time.monotonic() + timeout
         last: list[Any] = []
         changed = time.monotonic()
@@ -134,12 +139,16 @@ class Job:
             status = self._turn()
             if not status["missing"] or self._cancelled:
                 return True
+            live = any(not one["lost"] for one in status["running"])
             idle = not self._under_way and self._calls is not None
             given_up = {one["share"] for one in status["failed"] if one["times"] >= self._retries}
             # Workers leave a share that they have no room for to others, of which there may be none.
             seen = [status["done"], status["failed"]]
-            if seen != last or any(not one["lost"] for one in status["running"]):
+            if seen != last or live:
                 last, changed = seen, time.monotonic()
+            elif incomplete and self._calls is None:
+                # Between two shares a worker is at none, for less than a look.
+                idle = True
             if time.monotonic() - changed >= _UNMOVED:
                 given_up |= {one["share"] for one in status["failed"] if one["no_room"]}
             if idle or given_up >= set(status["missing"]):
@@ -186,7 +195,7 @@ class Job:
 
     def _merged(self, timeout: float | None, incomplete: bool, merge: Callable[[], Any]) -> Any:
         """What ``merge`` gives once the shares are done."""
-        if not self.wait(timeout):
+        if not self.wait(timeout, incomplete=incomplete):
             done = self.progress()
             raise TimeoutError(f"{done.done} of {done.shares} shares are done after {timeout} seconds")
         if self._cancelled and self._status()["missing"] and not incomplete:
@@ -235,6 +244,12 @@ def _plan(question: Any, folder: str, shares: int | None, how: dict[str, Any]) -
     return typing.cast("dict[str, Any]", json.loads(text))
 
 
+def _remove(folder: str, process: int) -> None:
+    """Removes a temporary store, unless a fork of its process ends."""
+    if os.getpid() == process:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 def submit(
     question: Pairs | str | os.PathLike[str],
     *,
@@ -258,7 +273,7 @@ def submit(
         ``Client``, the module ``ray``, or ``"dask"`` or ``"ray"`` for one on this machine. None starts nothing:
         ``zipfold work DIR`` elsewhere does.
     store : path, optional
-        A folder that all workers see, new or empty. A temporary one if left out, for workers on this machine.
+        A folder that all workers see, new or empty. A temporary one if left out, for workers on this machine; it goes with the job.
     shares : int or "auto"
         Into how many shares; ``"auto"`` makes them about two minutes long, with results within a quarter of the memory.
     retries : int
@@ -298,9 +313,11 @@ def submit(
         raise RequestError(f"retries: {retries} (limit: a number from 1)")
     calls = None if executor is None else calls_of(executor)
     folder = tempfile.mkdtemp(prefix="zipfold-") if store is None else os.path.abspath(os.fspath(store))
+    job = Job(folder, calls, retries, threads)
+    if store is None:
+        weakref.finalize(job, _remove, folder, os.getpid())
     count = None if shares == "auto" else int(shares)
     plan = _plan(question, folder, count, {"threads": threads, **how})
-    job = Job(folder, calls, retries, threads)
     for share in range(1, plan["shares"] + 1):
         job._start(share)
     return job

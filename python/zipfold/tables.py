@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import difflib
-import json
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from . import _zipfold
-from .arrays import arrow_columns, finite, names_of, whole
+from .arrays import arrow_columns, as_json, column, finite, is_missing, names_of, numbers, whole
+from .arrays import rows as numeric_rows
 from .errors import ArrayTypeError, InputError, RequestError
 from .lazy import Pairs, pairs
 from .remote import place
 from .results import Matches, Tally
-from .settings import check_how, given, output_paths
+from .settings import check_beside, check_how, given, output_paths
 from .trace import trace
 
 __all__ = ["join"]
@@ -106,8 +106,9 @@ def join(
     0  ann   0.1
     1  bob   NaN
     """
-    asked = dict(locals())
     check_how(run, join)
+    left, right = arrow_like(left, "left"), arrow_like(right, "right")
+    asked = dict(locals())
     paths = output_paths(save)
     files = any(isinstance(table, (str, os.PathLike)) for table in (left, right))
     by_name = bool(on or select or nearest is not None or metric or columns or paths or explain or files)
@@ -125,9 +126,10 @@ def join(
 
 def _question(left: Any, right: Any, where: Any, value: Any, kind: str) -> Pairs:
     """The columns that the formulas name as numbers; words have numbers in ascending order in all columns of both."""
-    own = _names(left, "left")
-    sides = (own, own if right is None else _names(right, "right"))
+    own = names_of_table(left, "left")
+    sides = (own, own if right is None else names_of_table(right, "right"))
     formulas = [_text(formula, sides, name) for formula, name in ((where, "where"), (value, "value"))]
+    called = [formula and _called(formula, sides, True) for formula in formulas]
     used = [_used(" ; ".join(f or "" for f in formulas), side, names) for side, names in zip("xy", sides, strict=True)]
     if right is None:
         used = [sorted({*used[0], *used[1]})] * 2
@@ -136,27 +138,32 @@ def _question(left: Any, right: Any, where: Any, value: Any, kind: str) -> Pairs
     quoted = {text[1:-1] for f in formulas for text in _QUOTED.findall(f or "")}
     formulas = [f and _renumbered(f, used, widths) for f in formulas]
     tables = [_columns(left, "left", used[0])] + ([] if right is None else [_columns(right, "right", used[1])])
-    for table in tables:
+    texts = [{name for name, _, known in table if known is not None} for table in tables]
+    as_text = _nulls_of_text((left, right)[: len(tables)], called, texts)
+    for table, nulls in zip(tables, as_text, strict=True):
+        table[:] = [(name, values, [] if name in nulls else known) for name, values, known in table]
         table += [(f'"{text}"', np.zeros(len(table[0][1])), [text]) for text in sorted(quoted)]
     words = {word: at for at, word in enumerate(sorted({w for table in tables for _, _, known in table for w in known or ()}))}
     names = [[name for name, _, _ in table] for table in tables]
-    texts = [[name for name, _, known in table if known is not None] for table in tables]
+    named_texts = [[name for name, _, known in table if known is not None] for table in tables]
     arrays = [np.ascontiguousarray(np.column_stack([_numbers(column, words) for column in table])) for table in tables]
     if right is None:
-        question = pairs(arrays[0], names=names[0])._with_texts(texts[0], [])
+        question = pairs(arrays[0], names=names[0])._with_texts(named_texts[0], [])
     else:
-        question = pairs(*arrays, names=(names[0], names[1]))._with_texts(texts[0], texts[1])
+        question = pairs(*arrays, names=(names[0], names[1]))._with_texts(named_texts[0], named_texts[1])
     return question.nan("propagate").join(formulas[0] or "", formulas[1], kind=kind)
 
 
-def _names(table: Any, name: str) -> list[str]:
+def names_of_table(table: Any, name: str) -> list[str]:
     """Names of the columns."""
-    if hasattr(table, "collect") and hasattr(table, "lazy"):
+    if isinstance(table, Mapping):
+        table = list(table)
+    elif hasattr(table, "collect") and hasattr(table, "lazy"):
         raise ArrayTypeError(f"{name}: a query that has not run\n  try: {name}.collect()")
-    if not hasattr(table, "__arrow_c_stream__"):
+    elif not hasattr(table, "__arrow_c_stream__"):
         kind = type(table).__name__
         raise ArrayTypeError(f"{name}: a table is wanted, here is a {kind}\n  try: pandas.DataFrame(…), or zf.pairs")
-    names = getattr(table, "column_names", None)
+    names = table if isinstance(table, list) else getattr(table, "column_names", None)
     names = getattr(table, "columns", None) if names is None else names
     if names is None:
         raise ArrayTypeError(f"{name}: a column, expected a table\n  try: {name}.to_frame()")
@@ -164,6 +171,38 @@ def _names(table: Any, name: str) -> list[str]:
     if not out:
         raise InputError(f"{name}: a table without columns")
     return out
+
+
+def usual(table: Any, name: str, words: Collection[str]) -> list[str]:
+    """The columns that are called so, in whatever letters."""
+    return [one for one in names_of_table(table, name) if one.lower() in words]
+
+
+def names_of_sides(tables: tuple[Any, Any]) -> tuple[list[str], list[str]]:
+    """The names of the columns of both tables; none of files, and those of the first one where there is no second."""
+    left, right = ([] if t is None or isinstance(t, (str, os.PathLike)) else names_of_table(t, n) for t, n in zip(tables, ("left", "right"), strict=True))
+    return left, left if tables[1] is None else right
+
+
+def columns_named(formula: str) -> list[str]:
+    """The names that a formula gives columns of any row."""
+    return [found[2] for found in _ROW.finditer(_QUOTED.sub("''", formula)) if found[2]]
+
+
+def columns_read(formulas: Sequence[str | None], sides: tuple[list[str], list[str]]) -> list[set[str]]:
+    """The columns of both tables that formulas read; none of files, which tell theirs themselves."""
+    text = " ; ".join(formula or "" for formula in formulas)
+    return [{have[at] for at in _used(text, side, have)} if have else set() for side, have in zip("xy", sides, strict=True)]
+
+
+def is_table(data: Any) -> bool:
+    """Whether data have columns by name."""
+    return isinstance(data, Mapping) or hasattr(data, "columns") or (hasattr(data, "__arrow_c_stream__") and not hasattr(data, "__array__"))
+
+
+def is_name(value: Any) -> bool:
+    """Whether a value names a column."""
+    return isinstance(value, (str, int, np.integer)) and not isinstance(value, (bool, np.bool_))
 
 
 def _text(formula: Any, names: tuple[list[str], list[str]], what: str) -> str | None:
@@ -204,6 +243,35 @@ def _used(text: str, side: str, names: list[str]) -> list[int]:
     return sorted(out)
 
 
+#: A text, or a column by name.
+_OPERAND = r"""('[^']*'|"[^"]*"|\b[xy]\s*\.\s*[^\W\d]\w*)"""
+_COMPARED = re.compile(rf"{_OPERAND}\s*(?:[=!<>]=|[<>])\s*{_OPERAND}")
+
+
+def _nulls_of_text(tables: Sequence[Any], formulas: Sequence[str | None], texts: Sequence[set[str]]) -> list[set[str]]:
+    """The columns of nulls alone, which are of no type, that formulas compare with the columns of ``texts`` or with a text."""
+    out: list[set[str]] = [set() for _ in tables]
+    for a, b in (found for formula in formulas for found in _COMPARED.findall(formula or "")):
+        for one, other in ((a, b), (b, a)):
+            (side, name), (beside, text) = (_column_of(operand, len(tables)) for operand in (one, other))
+            if name and (other[0] in "'\"" or text in texts[beside]) and _is_untyped(tables[side], name):
+                out[side].add(name)
+    return out
+
+
+def _is_untyped(table: Any, name: str) -> bool:
+    """Whether a column holds nothing but nulls, without a type."""
+    at = names_of_table(table, "data").index(name)
+    kind = _kind(table, at)
+    return kind == "null" or (kind == "object" and bool(table.iloc[:, at].isna().all()))
+
+
+def _column_of(operand: str, tables: int) -> tuple[int, str]:
+    """The table of an operand, and its column; text names none."""
+    side, _, name = operand.partition(".")
+    return ("xy".find(side.strip()) % 2 if tables > 1 else 0), "" if operand[0] in "'\"" else name.strip()
+
+
 def _sliced(found: re.Match[str], width: int) -> range:
     """The columns of a slice: a row in a formula with some of its columns, of a table of so many."""
     columns = range(int(found[4] or 0), int(found[6] or width))
@@ -226,6 +294,25 @@ def _renumbered(text: str, used: list[list[int]], widths: tuple[int, int]) -> st
             return found[0]
         return f"{found[1]}[{used[side].index(int(found[3]))}]"
 
+    return _rewritten(text, place)
+
+
+def _called(text: str, sides: Sequence[Sequence[str]], is_whole: bool) -> str:
+    """The formula with names for numbers of columns: of a table of which some columns are read, others have these numbers."""
+
+    def place(found: re.Match[str]) -> str:
+        names = sides["xy".index(found[1])]
+        if found[5] and names and not is_whole:
+            some = " and ".join(f"{found[1]}.{names[at]}" for at in _sliced(found, len(names)))
+            raise RequestError(f"expected columns by name beside keys, chosen columns and nearest rows, got {found[0]}\n  try: {some}")
+        name = names[int(found[3])] if found[3] is not None and int(found[3]) < len(names) else ""
+        return f"{found[1]}.{name}" if name.isidentifier() else found[0]
+
+    return _rewritten(text, place)
+
+
+def _rewritten(text: str, place: Callable[[re.Match[str]], str]) -> str:
+    """The formula with other rows, but for what is in quotes."""
     out, at = [], 0
     for quoted in _QUOTED.finditer(text):
         out += [_ROW.sub(place, text[at : quoted.start()]), quoted[0]]
@@ -241,17 +328,59 @@ def _columns(table: Any, name: str, used: list[int]) -> list[_Column]:
     """The used columns."""
     if not used:
         # A condition on the other side alone: rows of one number that nobody reads.
-        return [("-", np.zeros(len(table)), None)]
-    if hasattr(table, "iloc"):
-        # Others are not even converted, nor is the index, which would be one more column.
-        table, wanted = table.iloc[:, used].reset_index(drop=True), None
-    else:
-        wanted = used
-    columns = arrow_columns(table, name, wanted)
-    for column, values, _ in columns:
+        return [("-", np.zeros(rows_of(table)), None)]
+    columns = arrow_columns(*_converted(table, name, used))
+    for heading, values, _ in columns:
         if values.ndim > 1:
-            raise ArrayTypeError(f"{name}: column '{column}' holds lists\n  try: zf.similarity_join of that column")
+            raise ArrayTypeError(f"{name}: column '{heading}' holds lists\n  try: zf.similarity_join of that column")
     return columns
+
+
+def _converted(table: Any, name: str, used: list[int]) -> tuple[Any, str, list[int]]:
+    """A table that Arrow reads, its name, and the numbers of the used columns in it. Others of a mapping or of pandas are not even
+    converted, nor is an index, which would be one more column."""
+    if isinstance(table, Mapping) or hasattr(table, "iloc"):
+        return _as_arrow(table, name, used), name, list(range(len(used)))
+    return table, name, used
+
+
+def rows_of(table: Any) -> int:
+    """How many rows a table has."""
+    return len(column(next(iter(table.values())), "data")) if isinstance(table, Mapping) else len(table)
+
+
+def _as_arrow(table: Any, name: str, used: Sequence[int] | None = None) -> Any:
+    """The columns of a mapping or of a DataFrame of pandas, or the used ones, as an Arrow table."""
+    import pyarrow
+
+    names = names_of_table(table, name)
+    columns = list(table.values()) if isinstance(table, Mapping) else None
+    at = range(len(names)) if used is None else used
+    parts = [_arrow_column(columns[k] if columns is not None else table.iloc[:, k], f"{name}['{names[k]}']") for k in at]
+    lengths = [len(part) for part in parts]
+    odd = next((k for k, length in enumerate(lengths) if length != lengths[0]), None)
+    if odd is not None:
+        one, other = names[at[0]], names[at[odd]]
+        raise InputError(f"{name}: expected columns of one length, got {lengths[0]} rows in '{one}' and {lengths[odd]} in '{other}'")
+    return pyarrow.table(parts, names=[names[k] for k in at])
+
+
+def _arrow_column(values: Any, name: str) -> Any:
+    """One column as Arrow has it."""
+    import pyarrow
+
+    # Of the other types of pandas NumPy would lose some.
+    own = hasattr(values, "iloc") and not isinstance(values.dtype, np.dtype)
+    try:
+        if not own and hasattr(values, "__arrow_c_stream__") and not hasattr(values, "iloc"):
+            return pyarrow.chunked_array(values)
+        if hasattr(values, "__arrow_c_array__"):
+            return pyarrow.array(values)
+        plain = values if own else column(values, name)
+        return pyarrow.array(plain, from_pandas=own or plain.dtype == object)
+    except (pyarrow.ArrowException, OverflowError) as error:
+        remedy = "convert it, or leave it out"
+        raise ArrayTypeError(f"{name}: expected numbers, times or text, got a column that Arrow does not hold ({error})\n  try: {remedy}") from None
 
 
 def _numbers(column: _Column, words: dict[str, int]) -> np.ndarray:
@@ -314,32 +443,125 @@ def keys(on: Any) -> list[str]:
     return [str(column) for column in on]
 
 
-def in_memory(table: Any, name: str, used: Sequence[str] | None) -> tuple[Any, ...] | None:
-    """A table for a question about columns by name: numbers with their names, columns of text, and the names of the columns
-    that only an answer has; none for a file. ``used`` are the columns that are read, all where that is None."""
-    if isinstance(table, (str, os.PathLike)):
-        return None
-    if isinstance(table, Mapping):
-        import pyarrow
+#: A table for a question about columns by name: numbers with their names, columns of text, and the names of the columns
+#: that only an answer has.
+Known = tuple[np.ndarray, list[str], list[tuple[str, np.ndarray, list[str]]], list[str]]
 
-        table = pyarrow.table({str(key): np.asarray(column) for key, column in table.items()})
-    names = _names(table, name)
-    twice = next((column for column in names if names.count(column) > 1), None)
+
+def in_memory(table: Any, name: str, used: Collection[str] | None, labels: Sequence[str] = ()) -> Known:
+    """A table in memory for a question about columns by name. ``used`` are the columns that are read, all where that is None. Truth
+    values of the columns of ``labels`` are words."""
+    names = names_of_table(table, name)
+    twice = next((one for one in names if names.count(one) > 1), None)
     if twice is not None:
         raise InputError(f"{name}: two columns are named '{twice}'\n  try: another name for one of them")
-    at = [k for k, column in enumerate(names) if used is None or column in used]
+    at = [k for k, one in enumerate(names) if used is None or one in used]
+    table, _, at = _converted(table, name, at) if at else (table, name, at)
     found = _columns(table, name, at) if at else []
-    rows = len(table) if hasattr(table, "__len__") else len(found[0][1])
-    known = {column: (values, words) for column, values, words in found}
-    numeric = [column for column in names if column in known and known[column][1] is None]
-    stacked = np.column_stack([known[c][0] for c in numeric]) if numeric else np.empty((rows, 0))
+    rows = len(found[0][1]) if found else rows_of(table)
+    kinds = [_kind(table, k) for k in at]
+    for k, (one, codes, _) in enumerate(found):
+        if one in labels and kinds[k].startswith("bool"):
+            found[k] = (one, codes, _TRUTHS)
+    numeric = [(one, values) for one, values, words in found if words is None]
+    stacked = np.column_stack([values for _, values in numeric]) if numeric else np.empty((rows, 0))
     array = np.ascontiguousarray(stacked, dtype=np.float64)
-    texts = [
-        (column, np.ascontiguousarray(known[column][0], dtype=np.float64), list(known[column][1] or ()))
-        for column in names
-        if column in known and known[column][1] is not None
-    ]
-    return array, numeric, texts, [column for column in names if column not in known]
+    texts = [(one, np.ascontiguousarray(codes, dtype=np.float64), words) for one, codes, words in found if words is not None]
+    read = {one for one, _, _ in found}
+    return array, [one for one, _ in numeric], texts, [one for one in names if one not in read]
+
+
+def picked(table: Any, name: str, columns: Sequence[str]) -> tuple[np.ndarray, list[str]]:
+    """Columns of numbers of a table in this order, and their names."""
+    if not is_table(table):
+        raise RequestError("columns: expected a table or a file, got an array, whose columns have no names\n  try: leave columns out")
+    have = names_of_table(table, name)
+    at = [_number_of(one, have, name) for one in columns]
+    found = _columns(table, name, at)
+    text = next((one for one, _, words in found if words is not None), None)
+    if text is not None:
+        raise ArrayTypeError(f"{name}: expected numbers in '{text}', got text\n  try: another column")
+    return np.ascontiguousarray(np.column_stack([values for _, values, _ in found])), [have[k] for k in at]
+
+
+def _number_of(column: str, have: list[str], name: str) -> int:
+    """The number of a column that is given by name or, as of files, by number."""
+    if column in have:
+        return have.index(column)
+    if column.isdigit() and int(column) < len(have):
+        return int(column)
+    raise InputError(f"{name}: expected a column of the table, got '{column}' (columns: {', '.join(have)})\n  try: '{have[0]}'")
+
+
+#: What truth values are called, in the order of their numbers.
+_TRUTHS = ["False", "True"]
+
+
+def _kind(table: Any, at: int) -> str:
+    """The type of a column as the library of the table calls it, in small letters."""
+    kinds = table.schema.types if hasattr(getattr(table, "schema", None), "types") else getattr(table, "dtypes", ())
+    return str([*kinds, *[""] * (at + 1)][at]).lower()
+
+
+def rows_in_memory(data: Any, name: str, letter: str) -> Known:
+    """Rows of numbers as a table whose columns have names that begin with ``letter``."""
+    array = np.ascontiguousarray(numeric_rows(data, name), dtype=np.float64)
+    return array, [f"{letter}{k}" for k in range(array.shape[1])], [], []
+
+
+def _free(known: Known, name: str) -> str:
+    """``name``, or one like it that no column that is read has."""
+    while any(one.startswith(name) for one in [*known[1], *(text for text, _, _ in known[2])]):
+        name += "_"
+    return name
+
+
+def with_numbers(known: Known, values: np.ndarray, name: str) -> tuple[Known, list[str]]:
+    """``known`` with more columns of numbers, called like ``name``, and their names."""
+    array, names, texts, others = known
+    name = _free(known, name)
+    new = [name] if values.shape[1] == 1 else [f"{name}{k}" for k in range(values.shape[1])]
+    table = np.ascontiguousarray(np.column_stack([array, values]), dtype=np.float64)
+    return (table, [*names, *new], texts, [one for one in others if one not in new]), new
+
+
+def marked(known: Known, labels: Any, name: str, option: str) -> tuple[Known, str]:
+    """``known`` with a column of labels, called like ``name``, and its name: numbers stay numbers, so that their order and their names are those of a
+    file."""
+    marks = column(labels, option)
+    if len(marks) != len(known[0]):
+        raise InputError(f"{option}: expected one label for each of {len(known[0])} rows, got the shape {marks.shape}")
+    # Arrays of one type are looked at whole: a step of Python for each label takes longer than most questions about them.
+    if marks.dtype.kind in "iufU":
+        without = np.isnan(marks) if marks.dtype.kind == "f" else marks == "" if marks.dtype.kind == "U" else np.zeros(0, dtype=bool)
+        every, missing = [], int(without.argmax()) if without.any() else None
+    else:
+        every = marks.tolist()
+        missing = next((row for row, mark in enumerate(every) if is_missing(mark) or mark == ""), None)
+    if missing is not None:
+        raise InputError(f"{option}: expected a label, got none in row {missing} (from 0)\n  try: leave the row out, or give it a label")
+    if marks.dtype.kind != "U":
+        kinds = sorted({_kind_of(mark) for mark in every})
+        # Truth values are the words that files have.
+        if "bool" not in kinds and all(isinstance(mark, (int, float, np.number)) for mark in every):
+            known, (name,) = with_numbers(known, numbers(marks, option).astype(np.float64)[:, None], name)
+            return known, name
+        if len(kinds) > 1:
+            raise ArrayTypeError(f"{option}: expected labels that are all text or all numbers, got {', '.join(kinds)}\n  try: [str(one) for one in {option}]")
+        if kinds == ["bytes"]:
+            raise ArrayTypeError(f"{option}: expected labels of text, got bytes\n  try: [one.decode() for one in {option}]")
+        marks = np.array([str(mark) for mark in every])
+    words, codes = np.unique(marks, return_inverse=True)
+    array, names, texts, others = known
+    name = _free(known, name)
+    return (array, names, [*texts, (name, codes.astype(np.float64), words.tolist())], [one for one in others if one != name]), name
+
+
+def _kind_of(label: Any) -> str:
+    """The name of the type of a label."""
+    if isinstance(label, str):
+        return "str"
+    return "bool" if isinstance(label, (bool, np.bool_)) else type(label).__name__
 
 
 def columns_of(table: Any, i: np.ndarray) -> Any:
@@ -359,11 +581,12 @@ def columns_of(table: Any, i: np.ndarray) -> Any:
     return _arrow(table).take(pyarrow.array(i, mask=i < 0))
 
 
-def matches(found: dict[str, Any], tables: tuple[Any, Any]) -> Matches:
-    """The numbers of rows that an answer has."""
+def matches(found: dict[str, Any], tables: tuple[Any, Any], valued: bool) -> Matches:
+    """The numbers of rows that an answer has, and their values where such were asked."""
     tally = Tally(counted=found["pairs"], beyond_cutoff=0, nan=0)
-    shape = (len(tables[0]), len(tables[1]))
-    return Matches(i=found["i"].astype(np.int64), j=found["j"], values=found["values"], shape=shape, tally=tally)
+    shape = (rows_of(tables[0]), rows_of(tables[1]))
+    values = np.empty(0) if found["values"] is None and valued else found["values"]
+    return Matches(i=found["i"].astype(np.int64), j=found["j"], values=values, shape=shape, tally=tally)
 
 
 def chosen(tables: tuple[Any, Any], found: dict[str, Any]) -> Any:
@@ -373,7 +596,9 @@ def chosen(tables: tuple[Any, Any], found: dict[str, Any]) -> Any:
     out = {}
     for name, side, column in found["columns"]:
         if side < 2:
-            out[name] = taken[side][column]
+            # The names of a DataFrame may be numbers.
+            one = taken[side]
+            out[name] = one.iloc[:, [str(have) for have in one.columns].index(column)] if hasattr(one, "iloc") else one[column]
         else:
             out[name] = found["values"] if column == "value" else next(formulas)
         if out[name] is None:
@@ -391,13 +616,17 @@ def chosen(tables: tuple[Any, Any], found: dict[str, Any]) -> Any:
     return pyarrow.table(out)
 
 
-def arrow_like(table: Any) -> Any:
-    """A table whose rows can be taken: a mapping becomes an Arrow table."""
-    if not isinstance(table, Mapping):
+def arrow_like(table: Any, name: str) -> Any:
+    """A table whose rows can be taken: a mapping becomes an Arrow table, and pandas takes rows in the byte order of this machine."""
+    if isinstance(table, Mapping):
+        return _as_arrow(table, name)
+    if not hasattr(table, "iloc"):
         return table
-    import pyarrow
-
-    return pyarrow.table({str(key): np.asarray(column) for key, column in table.items()})
+    odd = [at for at, kind in enumerate(table.dtypes) if isinstance(kind, np.dtype) and not kind.isnative]
+    table = table.copy(deep=False) if odd else table
+    for at in odd:
+        table.isetitem(at, column(table.iloc[:, at], name))
+    return table
 
 
 #: A column alone in a list of columns, perhaps with another name.
@@ -408,16 +637,35 @@ def formulas_of(select: Sequence[str], sides: Sequence[Sequence[str]]) -> list[s
     """What a list of columns computes: all but plain columns."""
     out = []
     for text in select:
-        for item in re.split(r",(?![^(\[]*[)\]])", text):
+        for item in _items(text):
             plain = _PLAIN.fullmatch(item)
             if not (plain and plain[2] in [*sides["xy".index(plain[1])], "*"] or item.strip() == "*"):
                 out.append(re.sub(r"\s+as\s+[^()]*$", "", item, flags=re.IGNORECASE))
     return out
 
 
+def _items(text: str) -> list[str]:
+    """What is between commas that are in no parentheses and in no quotes."""
+    out, depth, quote = [""], 0, ""
+    for letter in text:
+        if quote:
+            quote = "" if letter == quote else quote
+        elif letter in "'\"":
+            quote = letter
+        else:
+            depth += (letter in "([") - (letter in ")]")
+        if letter == "," and not depth and not quote:
+            out.append("")
+        else:
+            out[-1] += letter
+    return out
+
+
 def _asked(given_: dict[str, Any]) -> dict[str, Any]:
     """The arguments of a join by name, as a question has them."""
     select, columns, nearest, limit = (given_[name] for name in ("select", "columns", "nearest", "within_distance"))
+    if given_["metric"] is None:
+        check_beside(given_, ("columns",), "nearest", 1)
     return {
         "where": given_["where"] or None,
         "on": keys(given_["on"]),
@@ -432,38 +680,49 @@ def _asked(given_: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def _with_texts_of_nulls(known: list[Any], tables: Sequence[Any], formulas: Sequence[str | None]) -> list[Any]:
+    """The tables with those columns as text that hold nulls alone and are compared with text."""
+    as_text = _nulls_of_text(tables, formulas, [{name for name, _, _ in one[2]} for one in known])
+    out = []
+    for (array, names, texts, others), nulls in zip(known, as_text, strict=True):
+        at = [k for k, name in enumerate(names) if name not in nulls]
+        more: list[tuple[str, np.ndarray, list[str]]] = [(name, np.full(len(array), np.nan), []) for name in names if name in nulls]
+        out.append((np.ascontiguousarray(array[:, at]), [names[k] for k in at], [*texts, *more], others))
+    return out
+
+
 def _by_name(tables: tuple[Any, Any], asked: dict[str, Any], how: tuple[Any, ...], run: Any) -> Any:
     """A join whose answer has columns by name."""
     suffixes, rows, paths, overwrite, explain = how
     left, right = tables
     same = right is None
-    named = [(t, n) for t, n in zip(tables, ("left", "right"), strict=True) if t is not None]
-    names = [[] if isinstance(t, (str, os.PathLike)) else _names(arrow_like(t), n) for t, n in named]
-    sides = (names[0], names[0] if same else names[1])
+    sides = names_of_sides(tables)
+    plain = not (asked["on"] or asked["select"] or asked["columns"])
+    is_whole = plain and asked["nearest"] is not None and asked["value"] is None
+    asked["select"] = [_called(text, sides, is_whole) for text in asked["select"]]
     for key in ("where", "value"):
         if callable(asked[key]):
             asked[key] = _text(asked[key], sides, key)
-    texts = [asked["where"], asked["value"], *formulas_of(asked["select"], sides)]
-    used: list[set[str] | None] = []
-    for side, have in zip("xy", sides, strict=True):
-        whole = asked["nearest"] is not None and asked["value"] is None and asked["columns"] is None
-        if whole or not have:
-            used.append(None)
-            continue
-        read = {have[at] for at in _used(" ; ".join(text or "" for text in texts), side, have)}
-        read.update(key.split("=")[side == "y"] if "=" in key else key for key in asked["on"])
-        used.append(read | set(asked["columns"] or ()))
-    if same:
-        used = [None if used[0] is None or used[1] is None else used[0] | used[1]]
+        asked[key] = asked[key] and _called(asked[key], sides, is_whole)
+    # What goes to files, or beside cells of files, is read whole, and so are rows that are near by all of their columns.
+    whole_rows = asked["nearest"] is not None and asked["value"] is None and asked["columns"] is None
+    if paths or whole_rows or any(isinstance(table, (str, os.PathLike)) for table in tables):
+        used: list[set[str] | None] = [None, None]
+    else:
+        read = columns_read([asked["where"], asked["value"], *formulas_of(asked["select"], sides)], sides)
+        for side, names in enumerate(read):
+            names |= {key.split("=")[side] if "=" in key else key for key in asked["on"]} | set(asked["columns"] or ())
+        used = [read[0] | read[1], None] if same else [*read]
     asked["x"] = place(left) if isinstance(left, (str, os.PathLike)) else "left"
     asked["y"] = None if same else place(right) if isinstance(right, (str, os.PathLike)) else "right"
     given_tables = tables[:1] if same else tables
-    read_all = bool(paths)
     known = [
-        in_memory(arrow_like(t), n, None if read_all or u is None else sorted(u))
+        None if isinstance(t, (str, os.PathLike)) else in_memory(t, n, u)
         for t, n, u in zip(given_tables, ("left", "right"), used, strict=False)
     ]
-    text = json.dumps(asked)
+    if None not in known:
+        known = _with_texts_of_nulls(known, given_tables, [asked["where"], asked["value"]])
+    text = as_json(asked)
     if explain:
         return _zipfold.explain_join(text, known, run)
     out = _zipfold.join_tables(text, known, run, paths, overwrite)
@@ -471,10 +730,10 @@ def _by_name(tables: tuple[Any, Any], asked: dict[str, Any], how: tuple[Any, ...
         return out["rows"]
     if "cells" in out:
         return out["cells"]
-    both = (arrow_like(left), arrow_like(left if same else right))
+    both = (left, left if same else right)
     pairs_of = asked["join_kind"] in ("inner", "left", "any")
     i = out["i"].astype(np.int64)
-    found = matches(out, both)
+    found = matches(out, both, pairs_of and (asked["value"] is not None or asked["nearest"] is not None))
     if rows:
         return found if pairs_of else i
     if asked["select"]:

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from . import _zipfold
-from .arrays import finite, finites, names_of, whole
+from .arrays import array, as_json, finite, finites, names_of, numbers, whole
 from .errors import InputError
-from .patterns import positions
+from .patterns import placed
 from .remote import place
 from .results import Reported, Same, _need, reported
 from .settings import check_how, given, output_paths
-from .tables import arrow_like, in_memory
+from .tables import is_name, is_table, with_numbers
 
 __all__ = ["FittedModel", "LagCurve", "LagDirection", "Variograms", "variogram"]
 
@@ -115,20 +114,8 @@ class Variograms(Reported):
         return ax
 
 
-def _words(value: str | Sequence[str]) -> list[str]:
-    return [value] if isinstance(value, str) else [str(one) for one in value]
-
-
-def _arrays(data: Any, value: Any, chosen: Sequence[str] | None) -> tuple[Any, list[str], list[str]]:
-    """Arrays of positions and of values as a table, the names of its positions and those of its values."""
-    places, columns = positions(data, chosen)
-    values = np.asarray(value, dtype=np.float64)
-    values = values[:, None] if values.ndim == 1 else values
-    if values.ndim != 2 or len(values) != len(places):
-        raise InputError(f"value: expected a value for each of {len(places)} rows, got the shape {np.shape(value)}")
-    names = [f"value{k}" for k in range(values.shape[1])] if values.shape[1] > 1 else ["value"]
-    table = np.ascontiguousarray(np.column_stack([places, values]))
-    return (table, [*columns, *names], [], []), columns, names
+def _words(value: Any) -> list[str]:
+    return [str(value)] if is_name(value) else [str(one) for one in value]
 
 
 def _input(data: Any, value: Any, columns: Sequence[str] | None) -> tuple[str, Any, list[str] | None, list[str]]:
@@ -136,11 +123,16 @@ def _input(data: Any, value: Any, columns: Sequence[str] | None) -> tuple[str, A
     chosen = names_of(columns, "columns")
     if isinstance(data, (str, os.PathLike)):
         return place(data), None, chosen, _words(value)
-    if isinstance(value, str) or (len(value) > 0 and all(isinstance(one, str) for one in value)):
+    if is_name(value) or (isinstance(value, (list, tuple)) and len(value) > 0 and all(isinstance(one, str) for one in value)):
         names = _words(value)
-        table = arrow_like(data) if isinstance(data, Mapping) else data
-        return "data", in_memory(table, "data", None if chosen is None else [*chosen, *names]), chosen, names
-    return "data", *_arrays(data, value, columns)
+        return "data", placed(data, chosen, names), chosen, names
+    known = placed(data, chosen)
+    values = array(value, "value")
+    values = values[:, None] if values.ndim == 1 else values
+    if values.ndim != 2 or len(values) != len(known[0]):
+        raise InputError(f"value: expected a value for each of {len(known[0])} rows, got the shape {np.shape(value)}")
+    both, names = with_numbers(known, numbers(values, "value"), "value")
+    return "data", both, chosen if is_table(data) else known[1], names
 
 
 def variogram(
@@ -229,7 +221,7 @@ def variogram(
         "fit_weights": fit_weights,
         "nan": nan,
     }
-    text = json.dumps(asked)
+    text = as_json(asked)
     if explain:
         return _zipfold.explain_variogram(text, known, given(**how))
     answer = _zipfold.variogram(text, known, given(**how), output_paths(save), overwrite)
