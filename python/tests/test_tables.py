@@ -243,3 +243,28 @@ def test_conditions_beside_keys_read_the_columns_that_the_caller_numbers(where):
 def test_slices_beside_keys_are_refused_by_name():
     with pytest.raises(zf.RequestError, match=r"expected columns by name beside keys.*got x\[1:3\]\n  try: x.station and x.time"):
         zf.join(A, B, "sum(x[1:3] - y[1:3]) < 1", on="id")
+
+
+def test_keys_of_words_and_numbers_in_files_are_words_by_request(tmp_path):
+    (tmp_path / "a.csv").write_text("station,t\nKJFK,1\n72501,2\n")
+    (tmp_path / "b.csv").write_text("station,p\n72501,5\n0071,7\n")
+    both = (tmp_path / "a.csv", tmp_path / "b.csv")
+    with pytest.raises(zf.InputError, match=r"'72501' is a number.*\n.*ids='station'"):
+        zf.join(*both, on="station")
+    found = zf.join(*both, on="station", ids="station", select="x.station, x.t, y.p")
+    assert found["station"] == ["72501"] and (found["t"].tolist(), found["p"].tolist()) == ([2], [5])
+    with pytest.raises(zf.RequestError, match="ids: expected a file, got tables in memory"):
+        zf.join(A, B, on="id", ids="id")
+
+
+@pytest.mark.parametrize("kind", ["inner", "left", "any"])
+def test_pairs_of_equal_keys_have_values_without_a_condition(kind):
+    found = zf.join(A, B, on="station", kind=kind, value="x.time - 2 * y.time", select="x.time as mine, y.time as its, value")
+    assert len(found) > 0
+    np.testing.assert_array_equal(found["value"], found["mine"] - 2 * found["its"])
+
+
+def test_nearest_rows_of_a_table_with_itself_by_key_may_come_earlier():
+    frame = pd.DataFrame({"id": [1, 2, 3], "t": [0.0, 1.0, 3.0], "k": [1, 1, 1]})
+    found = zf.join(frame, on="k", nearest=1, value="abs(x.t - y.t)", select="x.id, y.id as near, value")
+    assert found[["id", "near", "value"]].values.tolist() == [[1, 2, 1.0], [2, 1, 1.0], [3, 2, 2.0]]

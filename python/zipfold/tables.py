@@ -38,6 +38,7 @@ def join(
     ties: str = "first",
     within_distance: float | None = None,
     suffixes: tuple[str, str] = ("_x", "_y"),
+    ids: str | Sequence[str] = (),
     rows: bool = False,
     save: Any = (),
     overwrite: bool = False,
@@ -77,6 +78,8 @@ def join(
         The largest value of a nearest row.
     suffixes : tuple of two str
         What is added to the names that both tables have.
+    ids : str or list of str, optional
+        Columns of files whose cells are words, numbers as they are written: keys as ``0071``.
     rows : bool
         Give the numbers of the rows (:class:`zipfold.Matches`, or an array) instead of a table; below 0 where there is none.
     save, overwrite, explain
@@ -111,7 +114,7 @@ def join(
     asked = dict(locals())
     paths = output_paths(save)
     files = any(isinstance(table, (str, os.PathLike)) for table in (left, right))
-    by_name = bool(on or select or nearest is not None or metric or columns or paths or explain or files)
+    by_name = bool(on or select or nearest is not None or metric or columns or ids or paths or explain or files)
     if by_name or kind in ("left", "any") or ties != "first" or within_distance is not None:
         return _by_name((left, right), _asked(asked), (suffixes, rows, paths, overwrite, explain), given(**run))
     if not where:
@@ -677,6 +680,7 @@ def _asked(given_: dict[str, Any]) -> dict[str, Any]:
         "columns": names_of(columns, "columns"),
         "ties": given_["ties"],
         "within_distance": None if limit is None else finite(limit, "within_distance"),
+        "ids": keys(given_["ids"]),
     }
 
 
@@ -696,6 +700,8 @@ def _by_name(tables: tuple[Any, Any], asked: dict[str, Any], how: tuple[Any, ...
     suffixes, rows, paths, overwrite, explain = how
     left, right = tables
     same = right is None
+    if asked["ids"] and not any(isinstance(table, (str, os.PathLike)) for table in tables):
+        raise RequestError(f"ids: expected a file, got tables in memory\n  try: left.astype({{'{asked['ids'][0]}': str}})")
     sides = names_of_sides(tables)
     plain = not (asked["on"] or asked["select"] or asked["columns"])
     is_whole = plain and asked["nearest"] is not None and asked["value"] is None
