@@ -76,10 +76,8 @@ def join(
         Of rows as near as the last: the first ones, or all.
     within_distance : float, optional
         The largest value of a nearest row.
-    suffixes : tuple of two str
-        What is added to the names that both tables have.
-    ids : str or list of str, optional
-        Columns of files whose cells are words, numbers as they are written: keys as ``0071``.
+    suffixes, ids
+        What is added to the names that both tables have. Columns of files whose cells are words, numbers as they are written.
     rows : bool
         Give the numbers of the rows (:class:`zipfold.Matches`, or an array) instead of a table; below 0 where there is none.
     save, overwrite, explain

@@ -23,20 +23,31 @@ struct PageHeader {
 /// A header is this long at most: it may hold the least and the greatest value of its page.
 const LONGEST_HEADER: usize = 1 << 20;
 
+/// Refuses codecs that are not built in.
+fn check_codec(source: &Source, codec: Compression) -> Result<()> {
+    match codec {
+        Compression::BROTLI(_) | Compression::LZO => {
+            let what =
+                format!("expected pages packed by Snappy, Zstandard, gzip or LZ4, got {codec}");
+            let e = Error::input(what).at_place(source.name().to_owned());
+            Err(e.remedy("write the file with compression='zstd'"))
+        }
+        Compression::UNCOMPRESSED
+        | Compression::SNAPPY
+        | Compression::GZIP(_)
+        | Compression::LZ4
+        | Compression::ZSTD(_)
+        | Compression::LZ4_RAW => Ok(()),
+    }
+}
+
 /// Bytes that reading the column `chunk` holds at one time: its largest page and its dictionary,
 /// packed and unpacked. `room` is what may be taken without looking closer.
 ///
 /// # Errors
 /// `Input` when a page claims more than is there, or holds more than it claims.
 pub(crate) fn held(source: &Source, chunk: &ColumnChunkMetaData, room: u64) -> Result<u64> {
-    if let Compression::BROTLI(_) | Compression::LZO = chunk.compression() {
-        let what = format!(
-            "expected pages packed by Snappy, Zstandard, gzip or LZ4, got {}",
-            chunk.compression()
-        );
-        let e = Error::input(what).at_place(source.name().to_owned());
-        return Err(e.remedy("write the file with compression='zstd'"));
-    }
+    check_codec(source, chunk.compression())?;
     // A row group without rows may have no page at all.
     if chunk.num_values() == 0 {
         return Ok(0);

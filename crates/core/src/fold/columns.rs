@@ -368,6 +368,7 @@ impl<'a> Columns<'a> {
     }
     /// Returns what an array of the answer has: the values of a table, whose rows come before them, or
     /// the first column that is not part of the index.
+    #[doc(hidden)]
     #[must_use]
     pub fn of_array(&self) -> Option<&Column<'a>> {
         match self.layout {

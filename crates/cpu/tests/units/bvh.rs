@@ -126,7 +126,7 @@ fn neighbours_are_those_of_all_pairs() {
                 cols: cols.clone(),
                 cut,
                 k: 7,
-                begin: |_: usize, _: &mut TopK<f64>| Sought {
+                begin: |_: usize, _: &mut TopK<f64>| SearchLimits {
                     enough: f64::NEG_INFINITY,
                     most: f64::INFINITY,
                 },

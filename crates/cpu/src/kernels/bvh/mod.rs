@@ -21,7 +21,7 @@ mod nearest;
 mod within;
 
 pub use extremes::{Ends, Extremes, Sample};
-pub use nearest::{Nearest, Sought};
+pub use nearest::{Nearest, SearchLimits};
 pub use within::Within;
 
 use std::ops::Range;

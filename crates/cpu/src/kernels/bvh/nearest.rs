@@ -52,7 +52,7 @@ pub struct Nearest<'a, B, T> {
 
 /// What bounds the search of a row.
 #[derive(Clone, Copy)]
-pub struct Sought {
+pub struct SearchLimits {
     /// The row is left once the worst value of its full list is below this.
     pub enough: f64,
     /// Values above this do not matter to the row.
@@ -79,7 +79,7 @@ struct Probe<'b, V, const D: usize> {
     lengths: &'b [V; D],
 }
 
-impl<B: FnMut(usize, &mut TopK<f64>) -> Sought, T: FnMut(usize, &mut TopK<f64>)> Kernel<f64>
+impl<B: FnMut(usize, &mut TopK<f64>) -> SearchLimits, T: FnMut(usize, &mut TopK<f64>)> Kernel<f64>
     for Nearest<'_, B, T>
 {
     /// Pairs evaluated, those whose column is behind the row apart.
@@ -90,7 +90,9 @@ impl<B: FnMut(usize, &mut TopK<f64>) -> Sought, T: FnMut(usize, &mut TopK<f64>)>
     }
 }
 
-impl<B: FnMut(usize, &mut TopK<f64>) -> Sought, T: FnMut(usize, &mut TopK<f64>)> Nearest<'_, B, T> {
+impl<B: FnMut(usize, &mut TopK<f64>) -> SearchLimits, T: FnMut(usize, &mut TopK<f64>)>
+    Nearest<'_, B, T>
+{
     #[inline(always)]
     fn rows_of<S: Lanes<f64>, const D: usize, const F: u8>(mut self, s: S) -> [u64; 2] {
         let box_of = (
@@ -105,7 +107,7 @@ impl<B: FnMut(usize, &mut TopK<f64>) -> Sought, T: FnMut(usize, &mut TopK<f64>)>
         let mut limit = f64::INFINITY;
         for row in self.rows.clone() {
             top.clear();
-            let Sought { enough, most } = (self.begin)(row, &mut top);
+            let SearchLimits { enough, most } = (self.begin)(row, &mut top);
             let x: [S::V; D] = std::array::from_fn(|k| s.splat(self.x.column(k)[row]));
             let probe = Probe {
                 row,

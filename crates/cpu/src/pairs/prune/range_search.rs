@@ -17,7 +17,7 @@
 
 use super::sorted::{Orders, Sorted};
 use crate::kernels::bvh::{
-    Bvh, Cut, Ends, Extremes, MOST, Measure, Nearest, Sample, Sought, Within,
+    Bvh, Cut, Ends, Extremes, MOST, Measure, Nearest, Sample, SearchLimits, Within,
 };
 use crate::kernels::top_k::TopK;
 use crate::pairs::points::NOT_FINITE;
@@ -211,7 +211,7 @@ impl<'j> RangeSearch<'j> {
             for (value, name) in &lists.borrow()[row - first] {
                 top.push((*value, *name as u32));
             }
-            Sought {
+            SearchLimits {
                 enough: worst.map_or(f64::NEG_INFINITY, WorstRow::limit),
                 most: known.map_or(f64::INFINITY, |known| known[order[row] as usize]),
             }
