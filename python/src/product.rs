@@ -8,8 +8,7 @@ use zipfold::Warnings;
 use zipfold::devices::DeviceSelector;
 use zipfold::internals::contract::{Numeric, contract_numbers};
 use zipfold::network::Settings;
-use zipfold::network::{Bare, contract, contract_logs};
-use zipfold::network::{MaxProduct, MinSum, OrAnd, SumProduct};
+use zipfold::network::{Bare, contract_logs, contract_maxima, contract_minima, contract_sums};
 use zipfold::{Error, Result};
 
 /// What is multiplied: `(cards, tables, keep)`.
@@ -60,10 +59,10 @@ fn over(semiring: &str, product: &Product, how: &Settings) -> Result<Vec<f64>> {
         "min-sum" | "or-and" if matches!(how.device, DeviceSelector::Devices(..)) => {
             Err(no_device_for(semiring))
         }
-        "sum-product" => contract(&SumProduct, cards, tables, keep, how),
-        "max-product" => contract(&MaxProduct, cards, tables, keep, how),
+        "sum-product" => contract_sums(cards, tables, keep, how),
+        "max-product" => contract_maxima(cards, tables, keep, how),
         "log-sum-exp" => contract_logs(cards, tables, keep, how),
-        "min-sum" => contract(&MinSum, cards, tables, keep, how),
+        "min-sum" => contract_minima(cards, tables, keep, how),
         "or-and" => or_and(product, how),
         other => Err(Error::request(format!("no semiring '{other}'"))
             .at_place("semiring")
@@ -77,11 +76,12 @@ fn no_device_for(semiring: &str) -> Error {
         .remedy("leave out device, or one of sum-product, max-product, log-sum-exp")
 }
 
-/// The product of the truth of numbers: 1 where some combination of values has no zero.
+/// The product of the truth of numbers: 1 where some combination of values has no zero. Maxima of
+/// products of zeros and ones are exact.
 fn or_and(Product(cards, tables, keep): &Product, how: &Settings) -> Result<Vec<f64>> {
-    let truth =
-        |(scope, values): &Bare<f64>| (scope.clone(), values.iter().map(|v| *v != 0.0).collect());
-    let tables: Vec<Bare<bool>> = tables.iter().map(truth).collect();
-    let out = contract(&OrAnd, cards, &tables, keep, how)?;
-    Ok(out.into_iter().map(|v| f64::from(u8::from(v))).collect())
+    let truth = |v: &f64| f64::from(u8::from(*v != 0.0));
+    let truths = |(scope, values): &Bare<f64>| (scope.clone(), values.iter().map(truth).collect());
+    let tables: Vec<Bare<f64>> = tables.iter().map(truths).collect();
+    let some = contract_maxima(cards, &tables, keep, how)?;
+    Ok(some.iter().map(truth).collect())
 }

@@ -3,6 +3,7 @@
 import itertools
 import pathlib
 import pickle
+import time
 
 import numpy as np
 import pytest
@@ -136,6 +137,92 @@ def test_truth_and_negative_numbers(rng):
     np.testing.assert_array_equal(got, (a.astype(int) @ b) > 0)
     c, d = rng.normal(size=(3, 4)), rng.normal(size=(4, 5))
     np.testing.assert_allclose(zf.sum_product([c, d], [[0, 1], [1, 2]], [0, 2]), c @ d, rtol=1e-12)
+
+
+def test_maxima_of_negative_numbers_are_refused():
+    for device in (None, "cpu", "auto"):
+        for bad in (-3.0, np.nan, np.inf):
+            with pytest.raises(ValueError, match="table 1: expected a finite number from 0, got"):
+                zf.sum_product([[[1.0, 2.0]], [bad, 1.0]], [[0, 1], [1]], [0], "max-product", device=device)
+    for bad in (np.nan, -np.inf):
+        with pytest.raises(ValueError, match="table 0: expected a cost above -inf, got"):
+            zf.sum_product([[bad, 1.0]], [[0]], [], "min-sum")
+
+
+def _einsum(tables, scopes, keep):
+    operands = [x for pair in zip(tables, scopes, strict=True) for x in pair]
+    return np.einsum(*operands, keep)
+
+
+@pytest.mark.parametrize("signed", [False, True])
+def test_random_sum_products(rng, signed):
+    for _ in range(60):
+        cards = rng.integers(1, 6, size=6)
+        scopes = [sorted(rng.choice(6, size=rng.integers(1, 4), replace=False).tolist()) for _ in range(rng.integers(1, 6))]
+        scopes += [[v] for v in range(6) if not any(v in scope for scope in scopes)]
+        keep = rng.permutation(6)[: rng.integers(0, 4)].tolist()
+        draw = rng.normal if signed else rng.random
+        tables = [draw(size=[cards[v] for v in scope]) for scope in scopes]
+        want = _einsum(tables, scopes, keep)
+        most = _einsum([abs(t) for t in tables], scopes, keep)
+        assert (abs(zf.sum_product(tables, scopes, keep) - want) <= 1e-12 * most).all()
+        costs = zf.sum_product(tables, scopes, keep, "min-sum")
+        if not signed:
+            best = zf.sum_product([np.exp(-t) for t in tables], scopes, keep, "max-product")
+            np.testing.assert_allclose(-np.log(best), costs, atol=1e-12)
+        truths = [t > 0.5 for t in tables]
+        counts = _einsum([t.astype(float) for t in truths], scopes, keep)
+        np.testing.assert_array_equal(zf.sum_product(truths, scopes, keep, "or-and"), counts > 0)
+
+
+def test_the_default_path_takes_the_kernels(rng):
+    """Half a billion products take seconds by counting."""
+    a, b = rng.normal(size=(800, 800)), rng.normal(size=(800, 800))
+    for semiring, tables in [("sum-product", [a, b]), ("sum-product", [a**2, b**2]), ("max-product", [a**2, b**2])]:
+        start = time.process_time()
+        got = zf.sum_product(tables, [[0, 1], [1, 2]], [0, 2], semiring)
+        assert time.process_time() - start < 5, semiring
+        if semiring == "sum-product":
+            np.testing.assert_allclose(got, tables[0] @ tables[1], atol=1e-10)
+
+
+ZEROS = {"sum-product": 0.0, "max-product": 0.0, "log-sum-exp": -np.inf, "min-sum": np.inf, "or-and": False}
+
+
+@pytest.mark.parametrize("semiring", ZEROS)
+def test_axes_without_values(semiring):
+    for device in (None, "cpu", "auto"):
+        if semiring in ("min-sum", "or-and") and device == "auto":
+            continue
+        ask = lambda keep, **how: zf.sum_product(  # noqa: E731
+            [np.zeros((0, 3)), np.ones((3, 2))], [[0, 1], [1, 2]], keep, semiring, device=device, **how
+        )
+        np.testing.assert_array_equal(ask([1]), np.full(3, ZEROS[semiring]))
+        np.testing.assert_array_equal(ask([2, 1]), np.full((2, 3), ZEROS[semiring]))
+        np.testing.assert_array_equal(ask([]), np.array(ZEROS[semiring]))
+        assert ask([0]).shape == (0,) and ask([2, 0]).shape == (2, 0)
+        assert ask([1]).dtype == (bool if semiring == "or-and" else np.float64)
+
+
+def test_numbers_of_a_question_are_checked(network):
+    for name in ("samples", "seed"):
+        for bad in (-1, np.int64(-1), 2**64):
+            with pytest.raises(ValueError, match=f"{name}: expected a whole number from 0 to"):
+                zf.infer(network, "samples", **{name: bad})
+        for bad in (1.5, "3", True, None):
+            with pytest.raises(TypeError, match=f"{name}: expected a whole number, got"):
+                zf.infer(network, "samples", **{name: bad})
+        assert zf.infer(network, "samples", **{name: np.int32(2)})
+    for name in ("order_seconds", "time_limit"):
+        for bad in (-1, -0.5, np.nan, -np.inf):
+            with pytest.raises(ValueError, match=f"{name}: expected a number of seconds from 0 on, got"):
+                zf.infer(network, "pr", **{name: bad})
+        with pytest.raises(TypeError, match=f"{name}: expected a number, got"):
+            zf.infer(network, "pr", **{name: "1"})
+        assert np.isfinite(zf.infer(network, "pr", **{name: np.int64(1)}))
+    zf.infer(network, "pr", time_limit=np.inf)
+    values, _ = zf.infer(network, "sum", keep=np.int64(1))
+    assert values.shape == (2,)
 
 
 def test_models_of_pgmpy():

@@ -11,7 +11,7 @@ import numpy as np
 
 from . import _zipfold
 from .arrays import array as array_of
-from .arrays import number, numbers
+from .arrays import number, numbers, whole
 from .errors import ArrayTypeError, InputError, RequestError
 from .remote import place
 from .results import Marginals
@@ -116,7 +116,7 @@ def infer(
     """
     if precision not in ("f32", "f64"):
         raise RequestError(f"precision: '{precision}' (limit: 'f32' or 'f64')")
-    kept = [keep] if isinstance(keep, (str, int)) else list(keep)
+    kept = [keep] if isinstance(keep, (str, int, np.integer)) else list(keep)
     if kept and str(task).lower() not in ("mmap", "sum"):
         raise RequestError(f"keep: the task '{task}' keeps no variables (limit: 'mmap' or 'sum')\n  try: infer(…)['{kept[0]}']")
     path, observed = _evidence(evidence)
@@ -124,19 +124,27 @@ def infer(
     question: dict[str, Any] = {
         "task": str(task).lower(),
         "keep": [str(variable) for variable in kept],
-        "samples": int(samples),
+        "samples": whole(samples, "samples"),
         "evidence": path,
         "observed": observed,
         "single": precision == "f32",
         "memory": now.memory if memory is None else memory_bytes(memory),
-        "seed": int(seed),
-        "order_seconds": order_seconds,
-        "time_limit": number(time_limit, "time_limit"),
+        "seed": whole(seed, "seed"),
+        "order_seconds": None if order_seconds is None else _seconds(order_seconds, "order_seconds"),
+        "time_limit": _seconds(time_limit, "time_limit"),
         "threads": now.threads if threads is None else threads_of(threads),
         "device": now.device if device is None else _device(device),
         "store": None if store is None else os.path.abspath(os.fspath(store)),
     }
     return _answer(question["task"], _zipfold.infer(_model(model), question))
+
+
+def _seconds(value: Any, name: str) -> float:
+    """A time, which may be endless."""
+    one = number(value, name)
+    if not one >= 0:
+        raise RequestError(f"{name}: expected a number of seconds from 0 on, got {one}")
+    return one
 
 
 def _evidence(evidence: Any) -> tuple[str | None, list[tuple[str, str]]]:
@@ -212,7 +220,8 @@ def _arrays(network: Network) -> tuple[Any, ...]:
     missing = [v for v in range(count) if v not in cards]
     if missing and network.states is None:
         raise InputError(f"variable {missing[0]} is in no table, so its states are not known\n  try: states=[…]")
-    sizes = [cards.get(v) or len(network.states[v]) for v in range(count)]  # type: ignore[index]
+    # An axis may have no values: its size is known then, too.
+    sizes = [cards[v] if v in cards else len(network.states[v]) for v in range(count)]  # type: ignore[index]
     states = None if network.states is None else [[str(s) for s in row] for row in network.states]
     if names is None and states is not None:
         names = [str(v) for v in range(count)]
@@ -311,18 +320,24 @@ def sum_product(
 ) -> np.ndarray:
     """The table over ``keep`` of the product of ``tables``, all other variables folded away.
 
+    On the host, the kernels of :func:`infer` serve sum-product, max-product, log-sum-exp and or-and: tables on the way are
+    mantissas with a common exponent, which neither over- nor underflow. Tables of sum-product with numbers that are negative
+    or not finite are multiplied and added in float64, as ``numpy.einsum`` does. So are the sums of min-sum; it takes no
+    exponentials. An axis without values folds to the zero of the semiring.
+
     Parameters
     ----------
     tables : arrays, with an axis for each variable of their scope
     scopes : sequences of variables, numbered from 0
     keep : variables of the result, in the order of its axes
     semiring : {"sum-product", "max-product", "log-sum-exp", "min-sum", "or-and"}
-        Natural logarithms for log-sum-exp; for or-and anything but 0 is true.
+        Natural logarithms for log-sum-exp; for or-and anything but 0 is true; finite numbers from 0 for max-product, numbers
+        above -inf for min-sum.
     memory, threads
         As in :func:`zipfold.using`.
     device
         A name as in :func:`zipfold.using`; large joins of sum-product, max-product and log-sum-exp run there, within
-        1e-12 of the host. Entries are then not negative. Without one, the host counts.
+        1e-12 of the host. Entries of sum-product are then not negative. Without one, the host computes.
 
     Returns
     -------
@@ -331,7 +346,8 @@ def sum_product(
     Raises
     ------
     ValueError
-        For tables whose axes do not fit their scopes, unknown semirings, variables without a table.
+        For tables whose axes do not fit their scopes, entries that the semiring does not have, unknown semirings, variables
+        without a table.
     MemoryError
         For tables on the way that do not fit.
 

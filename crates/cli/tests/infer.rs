@@ -157,3 +157,74 @@ fn what_means_nothing_is_refused_with_the_reason() {
         assert!(!folder.has("a.svg"), "{ask}");
     }
 }
+
+/// Zeros beside numbers that have no f64, and maxima of parts that differ by more than f64 holds.
+#[test]
+fn answers_beyond_f64_are_numbers() {
+    let folder = Folder::new("infer-far");
+    let tables = "4\n1e-160 0 0 1e-160\n2\n1e-160 1e-160\n2\n1e-160 1e-160\n4\n1e-160 1 1 1e-160\n";
+    let n1 = format!("MARKOV\n2\n2 2\n4\n2 0 1\n1 0\n1 1\n2 0 1\n{tables}");
+    std::fs::write(folder.path("n1.uai"), n1).unwrap();
+    for method in ["elimination", "components"] {
+        let line = format!(
+            "infer n1.uai --task sum --keep 0,1 -q --format json --set product.method={method}"
+        );
+        let out = folder.run(&line).ok().out;
+        let answer: serde_json::Value = serde_json::from_str(&out).unwrap();
+        let values = answer["values"].as_array().unwrap();
+        let values: Vec<f64> = values
+            .iter()
+            .map(|v| v.as_f64().expect("a number"))
+            .collect();
+        assert_eq!((values[1], values[2]), (0.0, 0.0), "{out}");
+        let log10 = values[0].log10() + answer["log10_scale"].as_f64().unwrap();
+        assert!(
+            (log10 + 640.0).abs() < 1e-9 && values[0] == values[3],
+            "{out}"
+        );
+    }
+    for (tables, want) in [
+        ("2\n1e250 1e-250\n2\n1e-250 1e250\n", "\"log10\":0.0"),
+        ("2\n1e161 1e-161\n2\n1e-300 1e200\n", "\"log10\":39.0"),
+    ] {
+        let text = format!("MARKOV\n1\n2\n2\n1 0\n1 0\n{tables}");
+        std::fs::write(folder.path("mm.uai"), text).unwrap();
+        for task in ["map", "mmap --keep 0"] {
+            let out = folder
+                .run(&format!("infer mm.uai --task {task} -q --format json"))
+                .ok()
+                .out;
+            let log10 = out.split_once("\"log10\":").unwrap().1;
+            let want: f64 = want.split_once(':').unwrap().1.parse().unwrap();
+            let got: f64 = log10.split([',', '}']).next().unwrap().parse().unwrap();
+            assert!((got - want).abs() < 1e-10, "{task}: {out}");
+        }
+    }
+}
+
+#[test]
+fn standard_input_and_evidence_may_begin_with_comments() {
+    let folder = folder("infer-comments");
+    let want = folder.run("infer asia.bif --observe dysp=yes").ok().out;
+    let text = folder.read("asia.bif");
+    let before = "/* made by a tool,\n * on a day */\n// and read\n";
+    let piped = folder.run_with("infer - --observe dysp=yes", &format!("{before}{text}"));
+    assert_eq!(piped.ok().out, want);
+    let number = text
+        .split("variable ")
+        .skip(1)
+        .position(|v| v.starts_with("dysp"));
+    for pattern in [
+        "# observed\n1 V S\n",
+        "1 V S #c",
+        "# p=1\n1 V S",
+        "/* seen */ 1 V S",
+    ] {
+        let seen = pattern
+            .replace('V', &number.unwrap().to_string())
+            .replace('S', "0");
+        std::fs::write(folder.path("seen.evid"), &seen).unwrap();
+        let out = folder.run("infer asia.bif --evidence seen.evid").ok().out;
+        assert_eq!(out, want, "{seen}");
+    }
+}

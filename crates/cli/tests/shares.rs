@@ -295,6 +295,100 @@ fn other_data_and_other_ways_are_refused() {
     same(&folder, "s", "csv");
 }
 
+/// A share whose part is there is done, so a damaged part is made again once it is gone.
+#[test]
+fn damaged_files_of_a_store_have_remedies_that_work() {
+    let folder = Folder::new("shares-damaged");
+    inputs(&folder);
+    // More matches than a part holds: they are in runs beside it.
+    let folds = "{ kind = 'join', where = 'euclidean(x, y) < 9' }, { kind = 'nearest', k = 3 }";
+    plan(&folder, "s", "big.csv", folds, 4);
+    folder.finish("work s");
+    let merged = |out: &str| folder.output(&format!("merge s -o {out} --force"));
+    assert!(merged("whole.npz").status.success());
+    let whole = fs::read(folder.path("whole.npz")).unwrap();
+    let refused = |says: &[&str]| {
+        let done = merged("again.npz");
+        let said = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert_eq!(done.status.code(), Some(2), "{said}");
+        says.iter()
+            .for_each(|word| assert!(said.contains(word), "'{word}': {said}"));
+    };
+    let same = || {
+        folder.finish("work s");
+        assert!(merged("again.npz").status.success());
+        assert!(fs::read(folder.path("again.npz")).unwrap() == whole);
+    };
+    let part = folder.path("s/parts/000002");
+    let sound = fs::read(&part).unwrap();
+    let mut flipped = sound.clone();
+    *flipped.last_mut().unwrap() ^= 1;
+    for bytes in [&sound[..sound.len() / 2], &sound[..3], &flipped] {
+        fs::write(&part, bytes).unwrap();
+        let none = folder.output("work s --share 2");
+        let said = String::from_utf8_lossy(&none.stderr).into_owned();
+        assert!(said.contains("no share was left to do"), "{said}");
+        refused(&[
+            "s/parts/000002",
+            "remove this file, and have workers do its share again",
+        ]);
+        fs::remove_file(&part).unwrap();
+        same();
+        assert!(fs::read(&part).unwrap() == sound);
+    }
+    let runs = fs::read_dir(folder.path("s/matches/000003.runs")).unwrap();
+    let run = runs.map(|run| run.unwrap().path()).next().unwrap();
+    let bytes = fs::read(&run).unwrap();
+    fs::write(&run, &bytes[..bytes.len() - 1]).unwrap();
+    refused(&["s/matches/000003.runs", "remove this file and parts/000003"]);
+    fs::remove_file(&run).unwrap();
+    fs::remove_file(folder.path("s/parts/000003")).unwrap();
+    same();
+}
+
+/// Verbs of stores have no option for an output: remedies name the store.
+#[cfg(target_os = "linux")]
+#[test]
+#[ignore = "needs mount"]
+fn stores_that_cannot_be_written_are_told_as_stores() {
+    let folder = Folder::new("shares-disk");
+    inputs(&folder);
+    fs::create_dir(folder.path("small")).unwrap();
+    plan(&folder, "s", "a.csv", "{ kind = 'nearest', k = 3 }", 2);
+    let command = env!("CARGO_BIN_EXE_zipfold");
+    let within = |script: &str| {
+        let whole = format!("mount -t tmpfs -o size=1m none small && cp -r s small && {script}");
+        let mut unshare = std::process::Command::new("unshare");
+        unshare
+            .args(["-m", "sh", "-c", &whole])
+            .current_dir(folder.path(""));
+        let done = unshare.output().unwrap();
+        String::from_utf8_lossy(&done.stderr).into_owned()
+    };
+    let full = "! cp /dev/zero small/rest 2>&1; mkdir small/s/leases/1";
+    let only = "mount -o remount,ro small";
+    for (script, remedy) in [
+        (
+            format!("{full}; {command} work small/s"),
+            "another disk for the store",
+        ),
+        (
+            format!("{only}; {command} work small/s"),
+            "another folder for the store",
+        ),
+        (
+            format!("{only}; {command} plan s.toml --store small/t"),
+            "another folder for the store",
+        ),
+    ] {
+        let said = within(&script);
+        assert!(
+            said.contains(remedy) && !said.contains("-o"),
+            "{script}: {said}"
+        );
+    }
+}
+
 /// Slices of an inference: processes with the same command share them out, and each has the answer.
 #[test]
 fn slices_of_an_inference_are_shared_out() {

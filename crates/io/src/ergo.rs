@@ -1,6 +1,6 @@
 //! Ergo networks (`.erg`) of the UAI evaluations of 2006 and 2008: domains, parents, tables, names.
 
-use crate::tokens::Tokens;
+use crate::tokens::{Tokens, blank, end_of_comment};
 use crate::uai::{domains, scope, values};
 use zipfold_core::budget::Tab;
 use zipfold_core::factor::{Kind, Names, Network};
@@ -47,16 +47,12 @@ fn split_comments(text: &str) -> Result<(String, bool)> {
     while let Some(at) = rest.find("/*") {
         any = true;
         out.push_str(&rest[..at]);
-        let Some(end) = rest[at..].find("*/") else {
+        let Some(end) = end_of_comment(&rest[at..]) else {
             return Err(Error::input("a comment does not end")
                 .at_place(format!("byte {}", text.len() - rest.len() + at)));
         };
-        out.extend(
-            rest[at..at + end + 2]
-                .chars()
-                .map(|c| if c == '\n' { '\n' } else { ' ' }),
-        );
-        rest = &rest[at + end + 2..];
+        out.extend(blank(&rest[at..at + end]));
+        rest = &rest[at + end..];
     }
     out.push_str(rest);
     Ok((out, any))

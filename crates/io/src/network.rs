@@ -1,6 +1,7 @@
 //! Networks and evidence by suffix, plain or compressed (`.gz`, `.xz`).
 
 use crate::guard::{Source, Text};
+use crate::tokens::end_of_comment;
 use crate::{bif, ergo, evidence, hugin, uai, xmlbif};
 use std::path::Path;
 use zipfold_core::factor::{Evidence, Network};
@@ -61,19 +62,21 @@ fn inside(error: Error, path: &Path) -> Error {
     error.at_place(place)
 }
 
-/// The format of a text without a name, by its first word.
+/// The format of a text without a name, by its first word behind the comments of all formats.
 fn sniffed(text: &str) -> &'static str {
-    let start = text.trim_start_matches('\u{feff}').trim_start();
-    let comments = |line: &&str| {
-        line.trim().is_empty()
-            || line.trim_start().starts_with(['%', '#'])
-            || line.trim_start().starts_with("//")
-    };
-    let word = start
-        .lines()
-        .find(|line| !comments(line))
-        .and_then(|line| line.split_whitespace().next())
-        .unwrap_or("");
+    let mut rest = text.trim_start_matches('\u{feff}').trim_start();
+    loop {
+        let comment = if rest.starts_with("/*") {
+            end_of_comment(rest)
+        } else if rest.starts_with(['%', '#']) || rest.starts_with("//") {
+            rest.find('\n')
+        } else {
+            break;
+        };
+        // One that does not end is all that is left.
+        rest = rest[comment.unwrap_or(rest.len())..].trim_start();
+    }
+    let word = rest.split_whitespace().next().unwrap_or("");
     match word.to_ascii_lowercase().trim_end_matches('{') {
         w if w.starts_with('<') => "xmlbif",
         "network" => "bif",
@@ -104,3 +107,31 @@ fn read_text(path: &Path, budget: &Budget) -> Result<Text> {
 
 /// The longest text that a network or its evidence may have.
 const LONGEST_TEXT: u64 = 4 << 30;
+
+#[cfg(test)]
+mod tests {
+    use super::sniffed;
+
+    #[test]
+    fn the_first_word_behind_comments_tells_the_format() {
+        for (text, format) in [
+            ("network a {\n}", "bif"),
+            ("/* made by a tool */\nnetwork a {", "bif"),
+            ("/* over\n * several\n * lines */ network{", "bif"),
+            ("/* one */ /* another */\n// a line\nnetwork a", "bif"),
+            ("/* network */ 3\n2 2 2", "erg"),
+            ("\u{feff}/* 2 */\n2\n2 2", "erg"),
+            ("/**/2\n2 2", "erg"),
+            ("/*/ network */ 2", "erg"),
+            ("% net\nnet {", "hugin"),
+            ("# net\n// net\n\nMARKOV\n2", "uai"),
+            ("/* a */ BAYES 2", "uai"),
+            ("<?xml version=\"1.0\"?>", "xmlbif"),
+            ("/* never ends network", "uai"),
+            ("# 2", "uai"),
+            ("", "uai"),
+        ] {
+            assert_eq!(sniffed(text), format, "{text:?}");
+        }
+    }
+}

@@ -6,13 +6,13 @@
 
 use crate::atomic::{Output, OutputOptions, is_there_already, sync_folder};
 use crate::guard::Source;
-use crate::output_error::{folder_error, write_error};
+use crate::output_error::{self, folder_error, write_error};
 use crate::presence::Presence;
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 use std::time::SystemTime;
-use zipfold_core::{Budget, Result};
+use zipfold_core::{Budget, Error, Result};
 
 /// Makes the folder `path`, and those above it. Its name is on the disk when this returns.
 ///
@@ -21,6 +21,13 @@ use zipfold_core::{Budget, Result};
 pub fn make_folder(path: &Path) -> Result<()> {
     let made = fs::create_dir_all(path).and_then(|()| sync_folder(path));
     made.map_err(|e| folder_error(&path.to_string_lossy(), &e))
+}
+
+/// `e`, an error of these calls or of another file in a store, with a remedy that names the store.
+/// Without this it is one of an output.
+#[must_use]
+pub fn of_store(e: Error) -> Error {
+    output_error::of_store(e)
 }
 
 /// Writes the file `path` whole; false, and nothing written, if it is there. A `durable` one is on
@@ -66,8 +73,7 @@ pub fn get(path: &Path, most: u64, budget: &Budget) -> Result<Option<Vec<u8>>> {
     };
     let size = source.size();
     if size > most {
-        let e =
-            zipfold_core::Error::input(format!("{size} bytes")).at_place(path.to_string_lossy());
+        let e = Error::input(format!("{size} bytes")).at_place(path.to_string_lossy());
         return Err(e.limit(format!("{most} bytes")));
     }
     let _held = budget.reserve(size, "a file of the store")?;

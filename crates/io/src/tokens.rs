@@ -100,6 +100,17 @@ impl<'a> Tokens<'a> {
     }
 }
 
+/// Where the comment `/* … */` ends with which `text` begins; none if it does not.
+pub(crate) fn end_of_comment(text: &str) -> Option<usize> {
+    text.get(2..)?.find("*/").map(|at| at + 4)
+}
+
+/// White space in the place of a comment: as many bytes and lines.
+pub(crate) fn blank(comment: &str) -> impl Iterator<Item = char> {
+    let space = |b| if b == b'\n' { '\n' } else { ' ' };
+    comment.bytes().map(space)
+}
+
 /// A word for a message.
 pub fn short(word: &str) -> String {
     zipfold_core::shown::short(word, 24)

@@ -4,7 +4,7 @@ use crate::beside::Beside;
 use crate::infer::{OnDevice, Settings};
 use std::borrow::Cow;
 use zipfold_core::factor::table::{check_scope, entries};
-use zipfold_core::factor::{Semiring, Var};
+use zipfold_core::factor::{LogSumExp, MaxProduct, MinSum, Semiring, Var};
 use zipfold_core::{Budget, Error, Result};
 use zipfold_gpu::DeviceSelector;
 pub use zipfold_product::cpu::Prepared;
@@ -18,13 +18,16 @@ use zipfold_product::plan::{Pass, Plan, Rates, Reduced, Scalar, Source, Table, p
 pub type Bare<V> = (Vec<Var>, Vec<V>);
 
 /// Folds away every variable that is not in `keep`; the result has the last variable of `keep`
-/// fastest. `cards` are the domain sizes. Joins follow the planner's order and are done by
-/// counting; sums and maxima of numbers are faster by [`crate::infer::infer`], log-sum-exps by
-/// [`contract_logs`], and one bucket of numbers many times by [`Prepared`].
+/// fastest. `cards` are the domain sizes; the fold over a variable without values is the zero of
+/// the semiring.
+///
+/// Joins follow the planner's order and are done by counting, which every semiring can. Numbers
+/// have faster kernels: [`contract_sums`], [`contract_maxima`], [`contract_minima`],
+/// [`contract_logs`], and [`Prepared`] for one bucket many times.
 ///
 /// # Errors
-/// `Input` for scopes or tables that do not match `cards`; `Resource` when the plan exceeds
-/// `settings`.
+/// `Input` for scopes or tables that do not match `cards`, and for entries that the semiring does
+/// not have; `Resource` when the plan exceeds `settings`.
 pub fn contract<S: Semiring>(
     semiring: &S,
     cards: &[usize],
@@ -32,8 +35,6 @@ pub fn contract<S: Semiring>(
     keep: &[Var],
     settings: &Settings,
 ) -> Result<Vec<S::Value>> {
-    check(cards, tables, keep)?;
-    let all = with_free(cards, tables, semiring.unit());
     // Counting visits some hundred million configurations a second, regardless of the join.
     let rates = Rates {
         matrix: 0.3e9,
@@ -41,41 +42,99 @@ pub fn contract<S: Semiring>(
         runs: 0.3e9,
         ..Rates::default()
     };
-    let plan = order(cards, &all, keep, settings, Pass::Trace, rates)?;
-    if !plan.sliced.is_empty() {
-        return Err(unsliced(settings));
-    }
-    let join = Join {
-        semiring,
-        cards,
-        rank: &plan.rank,
+    let joins = Joins {
+        zero: semiring.zero(),
+        unit: semiring.unit(),
+        rates,
+        fold: &|shape, inputs, out| fold(semiring, shape, inputs, out),
     };
-    let mut made: Vec<Vec<S::Value>> = Vec::with_capacity(plan.nodes.len());
-    for node in &plan.nodes {
-        let next = match &node.source {
-            Source::Input(at) => join.run(&[(&all[*at].0, &all[*at].1)], &node.scope),
-            Source::Join(inputs) => {
-                let inputs: Vec<_> = inputs
-                    .iter()
-                    .map(|n| (&plan.nodes[*n].scope[..], &made[*n][..]))
-                    .collect();
-                join.run(&inputs, &node.scope)
-            }
-        };
-        made.push(next);
+    check(cards, tables, keep)?;
+    check_entries(semiring, tables)?;
+    joins.contract(cards, tables, keep, settings)
+}
+
+/// [`contract`] over [`SumProduct`] by the fast kernels of the host.
+///
+/// Of tables that are not negative, intermediate tables neither over- nor underflow, and slices are
+/// taken where the memory demands them. Tables with other numbers are multiplied and added as they
+/// are, in f64, within one slice: mantissas with a common exponent have no sign.
+///
+/// # Errors
+/// As [`contract`].
+pub fn contract_sums(
+    cards: &[usize],
+    tables: &[Bare<f64>],
+    keep: &[Var],
+    settings: &Settings,
+) -> Result<Vec<f64>> {
+    let mut entries = tables.iter().flat_map(|(_, values)| values);
+    if entries.all(|v| Numeric::Sum.expected_instead_of(*v).is_none()) {
+        return contract_numbers(Numeric::Sum, cards, tables, keep, &on_host(settings));
     }
-    let mut scope: Vec<Var> = keep.to_vec();
-    scope.sort_by_key(|v| plan.rank[*v]);
-    let mut result = vec![semiring.unit(); entries(&scope, cards).unwrap_or(0)];
-    for root in &plan.roots {
-        result = join.run(
-            &[(&scope, &result), (&plan.nodes[*root].scope, &made[*root])],
-            &scope,
-        );
+    let joins = Joins {
+        zero: 0.0,
+        unit: 1.0,
+        rates: Rates::default(),
+        fold: &|shape, inputs, out| f64::products(shape, inputs, Fold::Sum, out),
+    };
+    check(cards, tables, keep)?;
+    joins.contract(cards, tables, keep, settings)
+}
+
+/// [`contract`] over [`MaxProduct`] by the fast kernels of the host, in slices where the memory
+/// demands them. Intermediate tables neither over- nor underflow.
+///
+/// # Errors
+/// As [`contract`]; entries are finite and not negative.
+pub fn contract_maxima(
+    cards: &[usize],
+    tables: &[Bare<f64>],
+    keep: &[Var],
+    settings: &Settings,
+) -> Result<Vec<f64>> {
+    contract_numbers(Numeric::Max, cards, tables, keep, &on_host(settings))
+}
+
+/// [`contract`] over [`MinSum`] by the fast kernels of the host. Costs are added as they are: no
+/// exponential is taken.
+///
+/// # Errors
+/// As [`contract`]; entries are above -∞.
+pub fn contract_minima(
+    cards: &[usize],
+    tables: &[Bare<f64>],
+    keep: &[Var],
+    settings: &Settings,
+) -> Result<Vec<f64>> {
+    check(cards, tables, keep)?;
+    check_entries(&MinSum, tables)?;
+    // The least sum is what the greatest sum of the negated costs lacks.
+    let negated =
+        |(scope, values): &Bare<f64>| (scope.clone(), values.iter().map(|v| -v).collect());
+    let tables: Vec<Bare<f64>> = tables.iter().map(negated).collect();
+    let bucket = Rates::default().bucket;
+    let joins = Joins {
+        zero: f64::NEG_INFINITY,
+        unit: 0.0,
+        // No kernel multiplies matrices of logarithms.
+        rates: Rates {
+            matrix: bucket,
+            runs: bucket,
+            ..Rates::default()
+        },
+        fold: &|shape, inputs, out| f64::log_maxima(shape, inputs, out),
+    };
+    let greatest = joins.contract(cards, &tables, keep, settings)?;
+    // 0 - 0 is 0, where -0 is not printed as 0.
+    Ok(greatest.into_iter().map(|v| 0.0 - v).collect())
+}
+
+/// `settings` without a device.
+fn on_host(settings: &Settings) -> Settings {
+    Settings {
+        device: DeviceSelector::Cpu,
+        ..settings.clone()
     }
-    Ok(in_order(&scope, &result, &places(cards, keep), cards)
-        .1
-        .into_owned())
 }
 
 fn check<V>(cards: &[usize], tables: &[Bare<V>], keep: &[Var]) -> Result<()> {
@@ -88,6 +147,34 @@ fn check<V>(cards: &[usize], tables: &[Bare<V>], keep: &[Var]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Refuses entries that the semiring does not have.
+fn check_entries<S: Semiring>(semiring: &S, tables: &[Bare<S::Value>]) -> Result<()> {
+    tables.iter().enumerate().try_for_each(|(at, (_, values))| {
+        check_table(at, values, |v| semiring.expected_instead_of(v))
+    })
+}
+
+/// Refuses the first entry of table `at` instead of which something else is expected.
+fn check_table<V: Copy + std::fmt::Debug>(
+    at: usize,
+    values: &[V],
+    expected: impl Fn(V) -> Option<&'static str>,
+) -> Result<()> {
+    match values.iter().find_map(|v| Some((expected(*v)?, v))) {
+        None => Ok(()),
+        Some((expected, found)) => {
+            let e = Error::input(format!("expected {expected}, got {found:?}"));
+            Err(e.at_place(format!("table {at}")))
+        }
+    }
+}
+
+/// The fold over variables of which one has no values: zeros.
+fn of_nothing<V: Copy>(cards: &[usize], keep: &[Var], zero: V) -> Option<Vec<V>> {
+    let len = cards.contains(&0).then(|| entries(keep, cards))?;
+    len.map(|len| vec![zero; len])
 }
 
 /// The semirings over numbers that the fast kernels have, on the host and on devices.
@@ -149,20 +236,16 @@ impl Numeric {
             Fold::Max => a,
         }
     }
+    /// What a table should hold instead of `value`, where the kernels do not have it.
+    fn expected_instead_of(self, value: f64) -> Option<&'static str> {
+        match self.entries() {
+            Entries::Values => MaxProduct.expected_instead_of(value),
+            Entries::Logs => LogSumExp.expected_instead_of(value),
+        }
+    }
     /// Refuses entries that tables of the semiring do not hold.
     fn check(self, at: usize, values: &[f64]) -> Result<()> {
-        let (bad, expected): (fn(&f64) -> bool, _) = match self.entries() {
-            Entries::Values => (|v| !v.is_finite() || *v < 0.0, "a finite number from 0"),
-            Entries::Logs => (
-                |v| v.is_nan() || *v == f64::INFINITY,
-                "the logarithm of an entry",
-            ),
-        };
-        match values.iter().find(|v| bad(v)) {
-            None => Ok(()),
-            Some(found) => Err(Error::input(format!("expected {expected}, got {found}"))
-                .at_place(format!("table {at}"))),
-        }
+        check_table(at, values, |v| self.expected_instead_of(v))
     }
 }
 
@@ -178,11 +261,7 @@ pub fn contract_logs(
     keep: &[Var],
     settings: &Settings,
 ) -> Result<Vec<f64>> {
-    let host = Settings {
-        device: DeviceSelector::Cpu,
-        ..settings.clone()
-    };
-    contract_numbers(Numeric::LogSum, cards, tables, keep, &host)
+    contract_numbers(Numeric::LogSum, cards, tables, keep, &on_host(settings))
 }
 
 /// [`contract`] over one of the [`Numeric`] semirings by the fast kernels, in slices where the
@@ -201,6 +280,9 @@ pub fn contract_numbers(
     check(cards, tables, keep)?;
     for (at, (_, values)) in tables.iter().enumerate() {
         numeric.check(at, values)?;
+    }
+    if let Some(nothing) = of_nothing(cards, keep, numeric.entry(Scalar::ZERO)) {
+        return Ok(nothing);
     }
     let all = with_free(cards, tables, numeric.neutral());
     let plan = order(cards, &all, keep, settings, Pass::Forward, Rates::default())?;
@@ -306,6 +388,11 @@ impl<T: Contracted> PreparedOnDevice<T> {
         check_scope(keep, cards).map_err(|e| e.at_least("the kept variables"))?;
         for (at, scope) in scopes.iter().enumerate() {
             check_scope(scope, cards).map_err(|e| e.at_least(format!("table {at}")))?;
+        }
+        if let Some(v) = cards.iter().position(|c| *c == 0) {
+            return Err(Error::input(format!(
+                "expected a value of variable {v}, got none"
+            )));
         }
         let bare: Vec<Bare<f64>> = scopes.iter().map(|s| (s.clone(), Vec::new())).collect();
         let all = with_free(cards, &bare, numeric.neutral());
@@ -475,28 +562,77 @@ fn order<V>(
     plan(&reduced, keep, &settings.options(pass, rates))
 }
 
-/// Contractions over one semiring and one global order.
-struct Join<'a, S> {
-    semiring: &'a S,
-    cards: &'a [usize],
-    rank: &'a [u32],
+/// Contractions join by join over one semiring, all tables of one type.
+struct Joins<'a, V> {
+    zero: V,
+    unit: V,
+    /// What the plan takes the kernel for.
+    rates: Rates,
+    /// Folds the tables of one join into the last one, which the call overwrites.
+    fold: &'a dyn Fn(&Shape, &[&[V]], &mut [V]),
 }
 
-impl<S: Semiring> Join<'_, S> {
-    fn run(&self, inputs: &[(&[Var], &[S::Value])], out: &[Var]) -> Vec<S::Value> {
+impl<V: Copy> Joins<'_, V> {
+    /// The table over `keep` of tables that were checked.
+    fn contract(
+        &self,
+        cards: &[usize],
+        tables: &[Bare<V>],
+        keep: &[Var],
+        settings: &Settings,
+    ) -> Result<Vec<V>> {
+        if let Some(nothing) = of_nothing(cards, keep, self.zero) {
+            return Ok(nothing);
+        }
+        let all = with_free(cards, tables, self.unit);
+        let plan = order(cards, &all, keep, settings, Pass::Trace, self.rates)?;
+        if !plan.sliced.is_empty() {
+            return Err(unsliced(settings));
+        }
+        let join = |inputs: &[(&[Var], &[V])], out: &[Var]| self.join((&plan, cards), inputs, out);
+        let mut made: Vec<Vec<V>> = Vec::with_capacity(plan.nodes.len());
+        for node in &plan.nodes {
+            let next = match &node.source {
+                Source::Input(at) => join(&[(&all[*at].0, &all[*at].1)], &node.scope),
+                Source::Join(inputs) => {
+                    let inputs: Vec<_> = inputs
+                        .iter()
+                        .map(|n| (&plan.nodes[*n].scope[..], &made[*n][..]))
+                        .collect();
+                    join(&inputs, &node.scope)
+                }
+            };
+            made.push(next);
+        }
+        let mut scope: Vec<Var> = keep.to_vec();
+        scope.sort_by_key(|v| plan.rank[*v]);
+        let mut result = vec![self.unit; entries(&scope, cards).unwrap_or(0)];
+        for root in &plan.roots {
+            result = join(
+                &[(&scope, &result), (&plan.nodes[*root].scope, &made[*root])],
+                &scope,
+            );
+        }
+        Ok(in_order(&scope, &result, &places(cards, keep), cards)
+            .1
+            .into_owned())
+    }
+    /// One join in the global order of the plan.
+    fn join(
+        &self,
+        (plan, cards): (&Plan, &[usize]),
+        inputs: &[(&[Var], &[V])],
+        out: &[Var],
+    ) -> Vec<V> {
         let sorted: Vec<_> = inputs
             .iter()
-            .map(|(s, v)| in_order(s, v, self.rank, self.cards))
+            .map(|(s, v)| in_order(s, v, &plan.rank, cards))
             .collect();
         let scopes: Vec<&[Var]> = sorted.iter().map(|(s, _)| &s[..]).collect();
-        let shape = Shape::new(&scopes, out, self.rank, self.cards);
-        let mut result = vec![self.semiring.zero(); shape.out_len];
-        fold(
-            self.semiring,
-            &shape,
-            &sorted.iter().map(|(_, v)| &v[..]).collect::<Vec<_>>(),
-            &mut result,
-        );
+        let shape = Shape::new(&scopes, out, &plan.rank, cards);
+        let mut result = vec![self.zero; shape.out_len];
+        let tables: Vec<&[V]> = sorted.iter().map(|(_, v)| &v[..]).collect();
+        (self.fold)(&shape, &tables, &mut result);
         result
     }
 }

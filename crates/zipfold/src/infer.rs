@@ -37,8 +37,7 @@ pub fn infer(
         Task::Mmap(vars) | Task::Sum(vars) => &vars[..],
         _ => &[],
     };
-    zipfold_core::factor::table::check_scope(asked, network.cards())
-        .map_err(|e| Error::request(e.what().marked()).at_least("the asked variables"))?;
+    check_asked(network, asked)?;
     let settings = &settings.of_one_answer();
     let budget = Budget::new(settings.memory);
     let _network = budget.reserve(network.bytes(), "the network")?;
@@ -47,6 +46,23 @@ pub fn infer(
     warn_of_whole(&out.plan, task, settings);
     out.warnings = settings.warnings.all();
     Ok(out)
+}
+
+/// Refuses variables that do not exist or are asked twice.
+fn check_asked(network: &Network, asked: &[usize]) -> Result<()> {
+    let all = network.cards().len();
+    let mut before = std::collections::HashSet::new();
+    match asked.iter().find(|v| **v >= all || !before.insert(**v)) {
+        None => Ok(()),
+        Some(v) => {
+            let e = match *v < all {
+                true => Error::request(format!("variable '{}' is asked twice", network.name(*v))),
+                false => Error::request(format!("variable {v} does not exist"))
+                    .limit(format!("{all} variables")),
+            };
+            Err(e.at_place("the asked variables"))
+        }
+    }
 }
 
 /// Warns of a store whose processes have nothing to share out.

@@ -183,10 +183,10 @@ pub fn encode(partial: &Partial) -> Result<Vec<u8>> {
 /// # Errors
 /// `Input` for bytes that are no whole partial of this version.
 pub fn decode(bytes: &[u8], name: &str) -> Result<Partial> {
-    open_sealed(MAGIC, bytes, name)
+    open_sealed(MAGIC, bytes, name).map_err(again)
 }
 
-/// What sealed bytes hold.
+/// What sealed bytes hold. What to do about damaged ones, the caller says.
 pub(crate) fn open_sealed<T: DeserializeOwned>(
     magic: &[u8; 8],
     bytes: &[u8],
@@ -284,7 +284,7 @@ impl<W: Write> Write for Kept<'_, W> {
 
 /// The checksum in the head of a file of this kind and version that has `size` bytes.
 fn announced(magic: &[u8; 8], head: &[u8], size: u64, name: &str) -> Result<u64> {
-    let broken = |what: &str| Error::input(what.to_string()).at_place(name).remedy(AGAIN);
+    let broken = |what: &str| Error::input(what.to_string()).at_place(name);
     if head.len() < HEAD || head[..7] != magic[..7] {
         return Err(broken("this is not a partial result of zipfold"));
     }
@@ -303,7 +303,7 @@ fn announced(magic: &[u8; 8], head: &[u8], size: u64, name: &str) -> Result<u64>
 
 /// Refuses a payload of another checksum.
 fn sound(announced: u64, mut payload: impl Read, name: &str) -> Result<()> {
-    let broken = |what: String| Error::input(what).at_place(name).remedy(AGAIN);
+    let broken = |what: String| Error::input(what).at_place(name);
     let mut sum = Sum::default();
     io::copy(&mut payload, &mut sum)
         .map_err(|e| broken(format!("the partial result cannot be read: {e}")))?;
@@ -317,18 +317,24 @@ fn sound(announced: u64, mut payload: impl Read, name: &str) -> Result<()> {
 
 fn get<T: DeserializeOwned>(payload: impl Read, name: &str) -> Result<T> {
     let mut room = [0; 256];
-    let broken = |e| {
-        Error::input(format!("the partial result cannot be decoded: {e}"))
-            .at_place(name)
-            .remedy(AGAIN)
-    };
+    let broken =
+        |e| Error::input(format!("the partial result cannot be decoded: {e}")).at_place(name);
     postcard::from_io((payload, &mut room))
         .map(|(item, _)| item)
         .map_err(broken)
 }
 
-/// What to do about a file that is not whole.
+/// What to do about the file of a shard that is not whole. Other sealed files have remedies of their
+/// own.
 const AGAIN: &str = "run that shard again";
+
+/// `e`, with a remedy if it has none.
+fn again(e: Error) -> Error {
+    match e.remedy_text() {
+        Some(_) => e,
+        None => e.remedy(AGAIN),
+    }
+}
 
 impl Partial {
     /// Writes the matches of a shard whose file will be `path`: one run for each fold. Those of a file
@@ -413,13 +419,13 @@ fn put_into(magic: &[u8; 8], item: &impl Serialize, mut out: Output) -> Result<(
 /// # Errors
 /// `Input` when there is none or it is damaged; `Resource` when it does not fit the budget.
 pub fn read(path: &Path, budget: &Budget) -> Result<Partial> {
-    let partial: Partial = read_sealed(MAGIC, path, budget)?;
+    let partial: Partial = read_sealed(MAGIC, path, budget).map_err(again)?;
     let place = path.to_owned();
     Ok(Partial { place, ..partial })
 }
 
 /// What a sealed file holds. Its head is looked at first and its checksum next, so that nothing is
-/// made of what cannot be one.
+/// made of what cannot be one. What to do about a damaged one, the caller says.
 pub(crate) fn read_sealed<T: DeserializeOwned>(
     magic: &[u8; 8],
     path: &Path,

@@ -31,6 +31,8 @@ const NAME: &str = "slices.json";
 /// Predicted seconds of a share, and the slices that it has at most: a lost worker costs no more.
 const SECONDS: f64 = 60.0;
 const MOST: usize = 64;
+/// What to do about a part that is not whole: a share whose part is there is done.
+const AGAIN: &str = "remove this file, and ask the same question again";
 /// Times between two looks at shares that others have.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
@@ -317,13 +319,17 @@ impl SliceWorker<'_> {
             let name = part_name(share);
             let place = self.files.path(&name).to_string_lossy().into_owned();
             let bytes = self.files.get(&name, budget)?;
-            let bytes =
-                bytes.ok_or_else(|| Error::input("the part is gone").at_place(place.clone()))?;
+            let broken = |e: Error| e.at_place(place.clone()).remedy(AGAIN);
+            let bytes = bytes.ok_or_else(|| {
+                let e = Error::request("the part was removed meanwhile");
+                e.at_place(place.clone())
+                    .remedy("ask the same question again")
+            })?;
             let _held = budget.reserve(bytes.len() as u64 * 4, "the slices of a share")?;
-            let found: Vec<Folded> = open_sealed(MAGIC, &bytes, &place)?;
+            let found: Vec<Folded> = open_sealed(MAGIC, &bytes, &place).map_err(broken)?;
             if found.len() != self.plan.range(share).len() {
                 let e = Error::input("the part does not hold the slices of its share");
-                return Err(e.at_place(place).remedy("delete it, and run again"));
+                return Err(broken(e));
             }
             for slice in found {
                 match &mut all {

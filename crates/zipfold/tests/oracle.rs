@@ -162,7 +162,9 @@ fn every_task_agrees_with_enumeration() {
 
 #[test]
 fn bare_tables_over_any_semiring() {
-    use zipfold::network::{contract, contract_logs};
+    use zipfold::network::{
+        contract, contract_logs, contract_maxima, contract_minima, contract_sums,
+    };
     use zipfold_core::factor::{LogSumExp, MaxProduct, MinSum, OrAnd, SumProduct};
     let mut random = Random::new(77);
     for round in 0..200 {
@@ -210,6 +212,34 @@ fn bare_tables_over_any_semiring() {
             .map(|(s, v)| (s.clone(), v.iter().map(|x| -x).collect()))
             .collect();
         let least = contract(&MinSum, net.cards(), &costs, &keep, &settings).unwrap();
+        let near = |a: &[f64], b: &[f64], what: &str| {
+            let same = |(a, b): (&f64, &f64)| a == b || (a - b).abs() <= 1e-12 * b.abs().max(1.0);
+            let all = a.len() == b.len() && a.iter().zip(b).all(same);
+            assert!(all, "round {round}, {what}: {a:?} {b:?}");
+        };
+        let relative = |a: &[f64]| {
+            a.iter()
+                .zip(&want)
+                .map(|(a, w)| if *w > 0.0 { a / w } else { *a })
+                .collect::<Vec<_>>()
+        };
+        let kernels = contract_sums(net.cards(), &tables, &keep, &settings).unwrap();
+        near(&relative(&kernels), &relative(&sums), "sums");
+        let kernels = contract_maxima(net.cards(), &tables, &keep, &settings).unwrap();
+        near(&relative(&kernels), &relative(&best), "maxima");
+        let kernels = contract_minima(net.cards(), &costs, &keep, &settings).unwrap();
+        near(&kernels, &least, "minima");
+        // Numbers of both signs: what cancels leaves the rounding of the terms.
+        let signed: Vec<(Vec<usize>, Vec<f64>)> = tables
+            .iter()
+            .map(|(s, v)| {
+                let sign = |x: &f64| if x.to_bits() % 3 == 0 { -x } else { *x };
+                (s.clone(), v.iter().map(sign).collect())
+            })
+            .collect();
+        let counted = contract(&SumProduct, net.cards(), &signed, &keep, &settings).unwrap();
+        let kernels = contract_sums(net.cards(), &signed, &keep, &settings).unwrap();
+        near(&relative(&kernels), &relative(&counted), "signed sums");
         let bits: Vec<(Vec<usize>, Vec<bool>)> = tables
             .iter()
             .map(|(s, v)| (s.clone(), v.iter().map(|x| *x > 0.0).collect()))
@@ -235,6 +265,99 @@ fn bare_tables_over_any_semiring() {
             );
             assert_eq!(some[at], best[at] > 0.0, "round {round}");
         }
+    }
+}
+
+/// What a semiring does not have is refused, whichever way computes it.
+#[test]
+fn entries_that_break_the_laws_are_refused() {
+    use zipfold::network::{Bare, contract, contract_logs, contract_maxima, contract_minima};
+    use zipfold_core::factor::{LogSumExp, MaxProduct, MinSum};
+    let how = Settings::default();
+    let (nan, inf) = (f64::NAN, f64::INFINITY);
+    for bad in [-3.0, -1e-300, nan, inf, -inf] {
+        let tables: [Bare<f64>; 2] = [(vec![0], vec![1.0, 2.0]), (vec![0], vec![1.0, bad])];
+        let asked = [
+            (
+                contract(&MaxProduct, &[2], &tables, &[0], &how),
+                contract_maxima(&[2], &tables, &[0], &how),
+                true,
+                "a finite number from 0",
+            ),
+            (
+                contract(&MinSum, &[2], &tables, &[0], &how),
+                contract_minima(&[2], &tables, &[0], &how),
+                bad.is_nan() || bad == -inf,
+                "a cost above -inf",
+            ),
+            (
+                contract(&LogSumExp, &[2], &tables, &[0], &how),
+                contract_logs(&[2], &tables, &[0], &how),
+                bad.is_nan() || bad == inf,
+                "the logarithm of an entry",
+            ),
+        ];
+        for (counted, kernels, refused, expected) in asked {
+            for got in [counted, kernels] {
+                let Err(e) = got else {
+                    assert!(!refused, "{bad}: {got:?}");
+                    continue;
+                };
+                let e = e.to_string();
+                let told = refused && e.contains("table 1") && e.contains(expected);
+                assert!(told, "{bad}: {e}");
+            }
+        }
+    }
+}
+
+/// Variables without values: the zero of each semiring, and no entries for those that are kept.
+#[test]
+fn folds_over_nothing_are_zeros() {
+    use zipfold::network::{
+        Bare, contract, contract_logs, contract_maxima, contract_minima, contract_sums,
+    };
+    use zipfold_core::factor::{LogSumExp, MaxProduct, MinSum, OrAnd, SumProduct};
+    let how = Settings::default();
+    let cards = [0, 3, 2];
+    let inf = f64::INFINITY;
+    for keep in [vec![], vec![1], vec![2, 1], vec![0], vec![2, 0]] {
+        let len: usize = keep.iter().map(|v: &usize| cards[*v]).product();
+        for second in [1.0, -1.0] {
+            let tables: [Bare<f64>; 2] = [(vec![0, 1], vec![]), (vec![1, 2], vec![second; 6])];
+            let sums = [
+                contract(&SumProduct, &cards, &tables, &keep, &how),
+                contract_sums(&cards, &tables, &keep, &how),
+            ];
+            for got in sums {
+                assert_eq!(got.unwrap(), vec![0.0; len]);
+            }
+            let least = [
+                contract(&MinSum, &cards, &tables, &keep, &how),
+                contract_minima(&cards, &tables, &keep, &how),
+            ];
+            for got in least {
+                assert_eq!(got.unwrap(), vec![inf; len]);
+            }
+            let logs = [
+                contract(&LogSumExp, &cards, &tables, &keep, &how),
+                contract_logs(&cards, &tables, &keep, &how),
+            ];
+            for got in logs {
+                assert_eq!(got.unwrap(), vec![-inf; len]);
+            }
+        }
+        let tables: [Bare<f64>; 2] = [(vec![0, 1], vec![]), (vec![1, 2], vec![1.0; 6])];
+        let best = [
+            contract(&MaxProduct, &cards, &tables, &keep, &how),
+            contract_maxima(&cards, &tables, &keep, &how),
+        ];
+        for got in best {
+            assert_eq!(got.unwrap(), vec![0.0; len]);
+        }
+        let truths: [Bare<bool>; 2] = [(vec![0, 1], vec![]), (vec![1, 2], vec![true; 6])];
+        let some = contract(&OrAnd, &cards, &truths, &keep, &how);
+        assert_eq!(some.unwrap(), vec![false; len]);
     }
 }
 

@@ -255,14 +255,7 @@ impl<T: Real> Scaled<T> {
             Data::Linear(x) => Scalar::from_f64(x.items[at].to_f64()),
             Data::Log(x) => Scalar::exp(x.items[at]),
         };
-        if one.is_zero() {
-            one
-        } else {
-            Scalar {
-                exponent: one.exponent + self.exponent,
-                ..one
-            }
-        }
+        one.shifted(self.exponent)
     }
     /// Whether every entry is zero.
     pub fn is_zero(&self) -> bool {

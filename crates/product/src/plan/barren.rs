@@ -125,7 +125,7 @@ pub fn drop_barren(out: &mut Reduced, kept: &[bool]) {
 }
 
 /// The sum over the variable at `place` when it is the same (to four units in the last place) for
-/// all other variables' values.
+/// all other variables' values, and no f64 is too small for it.
 fn constant_sum(table: &Table, place: usize, cards: &[usize]) -> Option<f64> {
     let inner: usize = table.scope[place + 1..].iter().map(|u| cards[*u]).product();
     let mut first = None;
@@ -138,7 +138,7 @@ fn constant_sum(table: &Table, place: usize, cards: &[usize]) -> Option<f64> {
             }
         }
     }
-    first.filter(|c| *c > 0.0)
+    first.filter(|c| *c > 0.0 && c.is_finite())
 }
 
 /// Takes the variables out of `out` that do not stay.

@@ -38,14 +38,17 @@ impl Scalar {
     }
     /// `value · 2^exponent`.
     pub fn scaled(value: f64, exponent: i64) -> Self {
-        let one = Self::from_f64(value);
-        if one.is_zero() {
-            one
-        } else {
-            Scalar {
-                exponent: one.exponent + exponent,
-                ..one
-            }
+        Self::from_f64(value).shifted(exponent)
+    }
+    /// This number times 2^`by`. 0 stays as it is: its exponent says nothing about its size.
+    #[must_use]
+    pub fn shifted(self, by: i64) -> Self {
+        if self.is_zero() {
+            return self;
+        }
+        Scalar {
+            exponent: self.exponent + by,
+            ..self
         }
     }
     /// e^x.
@@ -101,6 +104,10 @@ impl Scalar {
     }
     /// As f64, which may over- or underflow.
     pub fn value(self) -> f64 {
+        // Whatever its exponent is: 0 times a power beyond f64 is no number.
+        if self.is_zero() {
+            return 0.0;
+        }
         let half = self.exponent.clamp(-3000, 3000) / 2;
         let rest = self.exponent.clamp(-3000, 3000) - half;
         self.mantissa * (half as f64).exp2() * (rest as f64).exp2()
@@ -119,5 +126,34 @@ fn split(value: f64) -> (f64, i64) {
             f64::from_bits((bits & ((1 << 52) - 1)) | (1023 << 52)),
             field - 1023,
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Scalar;
+
+    #[test]
+    fn zero_is_zero_with_every_exponent() {
+        for exponent in [i64::MIN, -5000, -1, 0, 2046, 2047, 2048, 5000, i64::MAX] {
+            let zero = Scalar {
+                mantissa: 0.0,
+                exponent,
+            };
+            assert_eq!(zero.value(), 0.0, "{exponent}");
+            assert_eq!(Scalar::ZERO.shifted(exponent), Scalar::ZERO);
+            assert_eq!(Scalar::scaled(0.0, exponent), Scalar::ZERO);
+        }
+    }
+
+    #[test]
+    fn values_beyond_f64_are_its_ends() {
+        for (exponent, want) in [(1024, f64::INFINITY), (5000, f64::INFINITY), (-5000, 0.0)] {
+            assert_eq!(Scalar::ONE.shifted(exponent).value(), want, "{exponent}");
+        }
+        for exponent in [-1074, -1023, -1022, 0, 1023] {
+            let one = Scalar::ONE.shifted(exponent);
+            assert_eq!(Scalar::from_f64(one.value()), one, "{exponent}");
+        }
     }
 }

@@ -2,7 +2,7 @@
 //! an elimination visits. A count that does not end in time is an error that says what is known.
 
 use super::counting::Why;
-use super::parts::spread;
+use super::parts::Summed;
 use super::settings::Settings;
 use crate::footprint;
 use std::time::Instant;
@@ -215,12 +215,13 @@ impl CountRun<'_> {
         Ok(match self.task {
             _ if found.total.is_zero() => Answer::Impossible,
             Task::Mar => Answer::Mar(log10, marginals(self.network, reduced, &found.marginals)),
-            Task::Sum(keep) => spread(
-                (self.network, reduced),
-                keep,
-                (scope, &found.sums),
-                self.budget,
-            )?,
+            Task::Sum(keep) => Summed {
+                network: self.network,
+                reduced,
+                scope,
+                sum: &found.sums,
+            }
+            .answer(keep, self.budget)?,
             Task::Pr | Task::Map | Task::Mmap(_) | Task::Samples(_) => Answer::Pr(log10),
         })
     }

@@ -1,11 +1,12 @@
 //! Marginal MAP by elimination: sums component by component, then a MAP of what is left.
 
-use super::parts::{compact, groups};
+use super::parts::{as_factors, compact, groups};
 use super::run::InferenceRun;
 use super::settings::{Inferred, Settings};
 use std::path::{Path, PathBuf};
-use zipfold_core::factor::{Answer, Evidence, Factor, Kind, Network, Task, Var};
+use zipfold_core::factor::{Answer, Evidence, Kind, Network, Task, Var};
 use zipfold_core::{Budget, Result};
+use zipfold_product::plan::Scalar;
 
 /// The checkpoint of one stage of MMAP.
 fn staged(path: &Path, stage: usize) -> PathBuf {
@@ -81,7 +82,8 @@ pub(super) fn marginal_map(
     let mut asked = vec![false; network.cards().len()];
     vars.iter().for_each(|v| asked[*v] = true);
     let mut factors = Vec::new();
-    let mut scale = 0.0;
+    let mut scale = Scalar::ONE;
+    let mut held = budget.tab("the sums of the parts");
     let mut seconds = [0.0; 3];
     let stages = groups(network, &asked);
     let last = stages.len();
@@ -89,27 +91,22 @@ pub(super) fn marginal_map(
         let settings = &settings_of_stage(settings, stage);
         let (part, keep) = component(network, &group, &asked)?;
         let (part, own) = compact(&part, evidence, &keep)?;
-        let task = Task::Sum((0..keep.len()).collect());
-        let done =
-            InferenceRun::new(&part, &own, &task, (settings, budget), None)?.answer(&task)?;
+        let numbered: Vec<Var> = (0..keep.len()).collect();
+        let task = Task::Sum(numbered.clone());
+        let (sums, done) = InferenceRun::new(&part, &own, &task, (settings, budget), None)?
+            .give_sums(&numbered)?;
         done.seconds
             .iter()
             .zip(&mut seconds)
             .for_each(|(d, s)| *s += d);
-        match done.answer {
-            Answer::Sum(_, values, log10) => {
-                factors.push(Factor::new(keep, values, network.cards())?);
-                scale += log10;
-            }
-            _ => {
-                return Ok(Inferred {
-                    answer: Answer::Impossible,
-                    ..done
-                });
-            }
-        }
+        let Some(sums) = sums else {
+            return Ok(done);
+        };
+        let (own, middle) = as_factors(&keep, &sums.entries, network.cards(), &mut held)?;
+        factors.extend(own);
+        scale = scale.times(middle).times(sums.scale);
     }
-    scale += log10_of_unused(network, evidence, &asked);
+    let scale = scale.log10() + log10_of_unused(network, evidence, &asked);
     let rest = Network::new(Kind::Markov, network.cards().to_vec(), factors)?;
     let (fixed, settings) = (
         fix_others(&rest, evidence, &asked)?,

@@ -1,6 +1,6 @@
 //! One inference on its way: simplified, planned, executed in slices.
 
-use super::parts::spread;
+use super::parts::{Summed, below_largest};
 use super::settings::{Inferred, Planned, Settings};
 use crate::beside::{Beside, Lanes, OnDevice};
 use crate::footprint;
@@ -188,7 +188,7 @@ impl<'a> InferenceRun<'a> {
         (self.reduced, self.plan, device)
     }
     /// Gives `many` samples to `sink`; the answer holds none.
-    pub(super) fn give_samples(mut self, many: usize, sink: &mut Sink<'_>) -> Result<Inferred> {
+    pub(super) fn give_samples(self, many: usize, sink: &mut Sink<'_>) -> Result<Inferred> {
         let start = Instant::now();
         self.begin();
         let log10 = match (self.reduced.impossible, self.settings.precision) {
@@ -196,19 +196,52 @@ impl<'a> InferenceRun<'a> {
             (false, Precision::F64) => self.sampled::<f64>(many, self.budget, sink)?,
             (false, Precision::F32) => self.sampled::<f32>(many, self.budget, sink)?,
         };
-        self.seconds[2] = start.elapsed().as_secs_f64();
         let answer = log10.map_or(Answer::Impossible, |log10| {
             Answer::Samples(log10, Vec::new())
         });
-        let device = self.on_device();
         Ok(Inferred {
+            warnings: self.settings.warnings.all(),
+            ..self.done(start, answer)
+        })
+    }
+    /// The sum over all variables but those of `keep`; none where all of it is zero. The answer
+    /// holds none.
+    pub(super) fn give_sums(self, keep: &[Var]) -> Result<(Option<Sums>, Inferred)> {
+        let start = Instant::now();
+        self.begin();
+        let sums = match (self.reduced.impossible, self.settings.precision) {
+            (true, _) => None,
+            (false, Precision::F64) => {
+                self.summed::<f64, _>(keep, self.budget, |s| self.sums(s, keep))?
+            }
+            (false, Precision::F32) => {
+                self.summed::<f32, _>(keep, self.budget, |s| self.sums(s, keep))?
+            }
+        };
+        Ok((sums, self.done(start, Answer::Impossible)))
+    }
+    fn sums(&self, summed: Summed<'_>, keep: &[Var]) -> Result<Sums> {
+        let bytes = (summed.entries(keep) as u64).saturating_mul(size_of::<Scalar>() as u64);
+        Ok(Sums {
+            _held: self
+                .budget
+                .reserve(bytes, "the table over the kept variables")?,
+            entries: summed.spread(keep).collect(),
+            scale: self.reduced.scale,
+        })
+    }
+    /// What was done since `start`, with its `answer` and no warnings.
+    fn done(mut self, start: Instant, answer: Answer) -> Inferred {
+        self.seconds[2] = start.elapsed().as_secs_f64();
+        let device = self.on_device();
+        Inferred {
             answer,
-            plan: self.plan,
             device,
             seconds: self.seconds,
             peak_bytes: self.budget.peak(),
-            warnings: self.settings.warnings.all(),
-        })
+            warnings: Vec::new(),
+            plan: self.plan,
+        }
     }
     /// Tells that the contraction begins.
     fn begin(&self) {
@@ -217,7 +250,7 @@ impl<'a> InferenceRun<'a> {
     fn on_device(&self) -> Option<OnDevice> {
         self.beside.as_ref().map(Beside::told)
     }
-    fn execute<T: Contracted>(mut self, task: &Task) -> Result<Inferred> {
+    fn execute<T: Contracted>(self, task: &Task) -> Result<Inferred> {
         let start = Instant::now();
         self.begin();
         let budget = self.budget;
@@ -232,17 +265,7 @@ impl<'a> InferenceRun<'a> {
                 Task::Samples(many) => self.samples::<T>(*many, budget)?,
             }
         };
-        self.seconds[2] = start.elapsed().as_secs_f64();
-        let device = self.on_device();
-        let (seconds, peak_bytes) = (self.seconds, budget.peak());
-        Ok(Inferred {
-            answer,
-            plan: self.plan,
-            device,
-            seconds,
-            peak_bytes,
-            warnings: Vec::new(),
-        })
+        Ok(self.done(start, answer))
     }
     /// The executors of the plan: one for each device, or one for the host.
     fn lanes<'b>(&'b self, budget: &'b Budget) -> Option<Lanes<'b>> {
@@ -504,22 +527,7 @@ impl<'a> InferenceRun<'a> {
             let Some(n) = self.reduced.number[v] else {
                 return row;
             };
-            let top = sums[n]
-                .iter()
-                .filter(|s| !s.is_zero())
-                .map(|s| s.exponent)
-                .max()
-                .unwrap_or(0);
-            let own: Vec<f64> = sums[n]
-                .iter()
-                .map(|s| {
-                    Scalar {
-                        exponent: s.exponent - top,
-                        ..*s
-                    }
-                    .value()
-                })
-                .collect();
+            let own = below_largest(&sums[n]);
             let total: f64 = own.iter().sum();
             self.reduced.states[v]
                 .iter()
@@ -643,6 +651,18 @@ impl<'a> InferenceRun<'a> {
         )
     }
     fn table<T: Contracted>(&self, keep: &[Var], budget: &Budget) -> Result<Answer> {
+        let answer = |summed: Summed<'_>| summed.answer(keep, budget);
+        let found = self.summed::<T, _>(keep, budget, answer)?;
+        Ok(found.unwrap_or(Answer::Impossible))
+    }
+    /// What `then` makes of the sum over all variables but those of `keep`; nothing where all of it
+    /// is zero.
+    fn summed<T: Contracted, R>(
+        &self,
+        keep: &[Var],
+        budget: &Budget,
+        then: impl FnOnce(Summed<'_>) -> Result<R>,
+    ) -> Result<Option<R>> {
         let mut sum: Vec<Scalar> = vec![Scalar::ONE];
         let mut scope = Vec::new();
         if let Some(lanes) = self.lanes(budget) {
@@ -656,10 +676,24 @@ impl<'a> InferenceRun<'a> {
             (sum, scope) = (all.tables.concat(), all.states);
         }
         if sum.iter().all(|s| s.is_zero()) {
-            return Ok(Answer::Impossible);
+            return Ok(None);
         }
-        spread((self.network, &self.reduced), keep, (&scope, &sum), budget)
+        let summed = Summed {
+            network: self.network,
+            reduced: &self.reduced,
+            scope: &scope,
+            sum: &sum,
+        };
+        then(summed).map(Some)
     }
+}
+
+/// A table of sums of any size: the entries, with the last variable fastest, and what all are
+/// multiplied by.
+pub(super) struct Sums {
+    pub(super) entries: Vec<Scalar>,
+    pub(super) scale: Scalar,
+    _held: Reservation,
 }
 
 /// What `group` asks in one slice, by variable of its own, and its sum.

@@ -12,6 +12,7 @@ use super::manifest::Manifest;
 use crate::partial;
 use std::path::{Path, PathBuf};
 use zipfold_core::{Error, Result};
+use zipfold_io::store_files::of_store;
 use zipfold_io::unfinished::Claim;
 
 /// Workers that may be at one share at one time.
@@ -54,7 +55,7 @@ impl Attempt {
     }
     fn ask(files: &dyn Files, index: usize, at: usize) -> Result<Option<Self>> {
         let checkpoint = files.path(&format!("running/{}", name_of(index, at)));
-        let claim = Claim::ask(&beside(&checkpoint, ".held"))?;
+        let claim = Claim::ask(&beside(&checkpoint, ".held")).map_err(of_store)?;
         Ok(claim.map(|claim| Attempt {
             at: (index, at),
             checkpoint,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use zipfold_core::{Blame, Budget, Result};
-use zipfold_io::store_files;
+use zipfold_io::store_files::{self, of_store};
 
 /// Files by names with folders: `parts/000001`. Names are made by this module alone.
 pub trait Files: Sync {
@@ -87,8 +87,9 @@ impl Folder {
         let all = [
             "parts", "matches", "rows", "leases", "failed", "running", "clocks", "told",
         ];
-        all.iter()
-            .try_for_each(|name| store_files::make_folder(&self.root.join(name)))
+        let mut all = all.iter().map(|name| self.root.join(name));
+        all.try_for_each(|path| store_files::make_folder(&path))
+            .map_err(of_store)
     }
 }
 
@@ -100,22 +101,22 @@ fn is_kept(name: &str) -> bool {
 
 impl Files for Folder {
     fn put_new(&self, name: &str, bytes: &[u8]) -> Result<bool> {
-        store_files::put_new(&self.path(name), bytes, is_kept(name))
+        store_files::put_new(&self.path(name), bytes, is_kept(name)).map_err(of_store)
     }
     fn replace(&self, name: &str, bytes: &[u8]) -> Result<()> {
-        store_files::replace(&self.path(name), bytes, is_kept(name))
+        store_files::replace(&self.path(name), bytes, is_kept(name)).map_err(of_store)
     }
     fn get(&self, name: &str, budget: &Budget) -> Result<Option<Vec<u8>>> {
         store_files::get(&self.path(name), LONGEST, budget)
     }
     fn take(&self, name: &str, to: &str) -> Result<bool> {
-        store_files::take(&self.path(name), &self.path(to))
+        store_files::take(&self.path(name), &self.path(to)).map_err(of_store)
     }
     fn remove(&self, name: &str) -> Result<bool> {
-        store_files::remove(&self.path(name))
+        store_files::remove(&self.path(name)).map_err(of_store)
     }
     fn list(&self, folder: &str) -> Result<Vec<String>> {
-        store_files::names(&self.path(folder))
+        store_files::names(&self.path(folder)).map_err(of_store)
     }
     fn age(&self, name: &str) -> Result<Option<Duration>> {
         let Some(written) = store_files::modified(&self.path(name)) else {
@@ -126,6 +127,9 @@ impl Files for Folder {
         let now = store_files::modified(&self.path(&self.clock));
         let age = now.and_then(|now| now.duration_since(written).ok());
         Ok(Some(age.unwrap_or_default()))
+    }
+    fn made(&self, name: &str, make: &dyn Fn(&Path) -> Result<()>) -> Result<()> {
+        make(&self.path(name)).map_err(of_store)
     }
     fn path(&self, name: &str) -> PathBuf {
         self.root.join(name)

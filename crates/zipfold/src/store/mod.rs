@@ -46,12 +46,12 @@ use crate::reading::read_data;
 use crate::sharding::merge_each;
 use bands::BandInputs;
 use squares::{FoundSquares, SquaresOfStore};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use work::Worker;
 use zipfold_core::fold::Fold;
 use zipfold_core::message::Wording;
-use zipfold_core::{Budget, Data, Error, Job, Opt, Problem, Result};
+use zipfold_core::{Blame, Budget, Data, Error, Job, Opt, Problem, Result};
 use zipfold_plan::shares::{self, Cut};
 use zipfold_plan::{Overrides, Plan, dense_bytes};
 
@@ -59,6 +59,8 @@ use zipfold_plan::{Overrides, Plan, dense_bytes};
 const SECONDS: f64 = 120.0;
 /// The part of a worker's memory that the result of a share may take.
 const OF_MEMORY: u64 = 4;
+/// What to do about a damaged file that the plan made: workers read it, and make none.
+const ANEW: &str = "plan the question anew, in another folder";
 /// Shares that a store may have.
 const MOST: usize = 999_999;
 
@@ -271,16 +273,38 @@ impl Store {
             let (part, matches) = (format!("parts/{name}"), format!("matches/{name}"));
             let place = self.files.path(&part).to_string_lossy().into_owned();
             let bytes = self.files.get(&part, &options.budget)?;
-            let bytes =
-                bytes.ok_or_else(|| Error::input("the part is gone").at_place(place.clone()))?;
+            let bytes = bytes.ok_or_else(|| {
+                let e = Error::request("the part was removed meanwhile");
+                e.at_place(place.clone())
+                    .remedy("have workers do its share again")
+            })?;
             let mut part = partial::decode(&bytes, &place)?;
             part.place = self.files.path(&matches);
             Ok((place, part))
         };
         let mut parts = there.iter().map(read);
         let question = (&loaded.manifest.problem, loaded.all_data()?);
-        let (answer, _) = merge_each(question, &mut parts, (target, incomplete), options)?;
+        let (answer, _) = merge_each(question, &mut parts, (target, incomplete), options)
+            .map_err(|e| self.made_again(e))?;
         Ok((answer, missing))
+    }
+    /// What is wrong with a file that workers made, and how to have it made again: a share whose part
+    /// is there is done.
+    fn made_again(&self, e: Error) -> Error {
+        let place = e.place().map(|place| PathBuf::from(place.marked()));
+        let Some(place) = place.filter(|_| e.blame() == Blame::Input) else {
+            return e;
+        };
+        if place.starts_with(self.files.path("parts")) {
+            return e.remedy("remove this file, and have workers do its share again");
+        }
+        let run = place.strip_prefix(self.files.path("matches")).ok();
+        match run.and_then(|run| run.iter().next()?.to_str()?.split('.').next()) {
+            None => e,
+            Some(share) => e.remedy(format!(
+                "remove this file and parts/{share}, and have workers do its share again"
+            )),
+        }
     }
     /// The refusal to merge without some shares.
     fn lacking(&self, manifest: &Manifest, missing: &[usize], budget: &Budget) -> Result<Error> {

@@ -9,6 +9,7 @@
 //! A metric that prepares whole tables (ranks, variances) needs all rows. Files then tell which rows
 //! they are, and workers read the inputs.
 
+use super::ANEW;
 use super::files::Files;
 use super::sent::SentTable;
 use crate::identity::Identity;
@@ -161,15 +162,20 @@ impl Known {
     ) -> Result<Known> {
         let place = files.path(name).to_string_lossy().into_owned();
         let Some(bytes) = files.get(name, budget)? else {
-            return Err(Error::input("the rows of the store are not there").at_place(place));
+            return Err(Error::input("the rows of the store are not there")
+                .at_place(place)
+                .remedy(ANEW));
         };
         let room = budget.reserve(bytes.len() as u64, "the rows of a share")?;
-        let found: RowFile = open_sealed(MAGIC, &bytes, &place)?;
+        let found: RowFile = open_sealed(MAGIC, &bytes, &place).map_err(|e| e.remedy(ANEW))?;
         drop(bytes);
-        let odd = || Error::input("the rows of the store are damaged").at_place(place.clone());
+        let odd = || {
+            let e = Error::input("the rows of the store are damaged");
+            e.at_place(place.clone()).remedy(ANEW)
+        };
         if (found.identity, &*found.name) != (identity, name) {
             let e = Error::input("rows of another question or of another place");
-            return Err(e.at_place(place).remedy("plan the question anew"));
+            return Err(e.at_place(place).remedy(ANEW));
         }
         if found.rows.len() != size || found.rows.iter().any(|row| *row as usize >= most) {
             return Err(odd());

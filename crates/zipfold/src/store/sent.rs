@@ -1,6 +1,7 @@
 //! Data that are sent by value: rows that are no file, such as arrays of a program, are put into
 //! the store once.
 
+use super::ANEW;
 use super::files::Files;
 use crate::partial::{open_sealed, seal};
 use serde::{Deserialize, Serialize};
@@ -114,10 +115,12 @@ impl Sent {
     pub(crate) fn read(files: &dyn Files, budget: &Budget) -> Result<Data> {
         let place = files.path(SENT).to_string_lossy().into_owned();
         let Some(bytes) = files.get(SENT, budget)? else {
-            return Err(Error::input("the data of the store are not there").at_place(place));
+            return Err(Error::input("the data of the store are not there")
+                .at_place(place)
+                .remedy(ANEW));
         };
         budget.spend(bytes.len() as u64 * 2, "the data of the store")?;
-        let sent: Sent = open_sealed(MAGIC, &bytes, &place)?;
+        let sent: Sent = open_sealed(MAGIC, &bytes, &place).map_err(|e| e.remedy(ANEW))?;
         let pair = |[a, b]: [SentTable; 2]| Ok([a.table()?, b.table()?]);
         let weights = sent.weights.into_iter();
         Ok(Data {

@@ -8,6 +8,7 @@
 //! share 2 …          their bands
 //! ```
 
+use super::ANEW;
 use super::attempt::Attempt;
 use super::checkpoint::continued;
 use super::files::Files;
@@ -180,13 +181,18 @@ impl SquaresOfStore {
         }
         let place = files.path(NAME).to_string_lossy().into_owned();
         let Some(bytes) = files.get(NAME, budget)? else {
-            return Err(Error::input("the squares of the store are not there").at_place(place));
+            return Err(Error::input("the squares of the store are not there")
+                .at_place(place)
+                .remedy(ANEW));
         };
         budget.spend(bytes.len() as u64 * 2, "the squares of the store")?;
-        let found: SquaresOfStore = open_sealed(MAGIC, &bytes, &place)?;
+        let found: SquaresOfStore =
+            open_sealed(MAGIC, &bytes, &place).map_err(|e| e.remedy(ANEW))?;
         match Some(found.counts()) == manifest.squares {
             true => Ok(Some(found)),
-            false => Err(Error::input("the squares are not those of the plan").at_place(place)),
+            false => Err(Error::input("the squares are not those of the plan")
+                .at_place(place)
+                .remedy(ANEW)),
         }
     }
 }
