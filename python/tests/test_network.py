@@ -220,7 +220,7 @@ def test_numbers_of_a_question_are_checked(network):
         assert np.isfinite(zf.infer(network, "pr", **{name: np.int64(1)}))
     zf.infer(network, "pr", time_limit=np.inf)
     values, _ = zf.infer(network, "sum", keep=np.int64(1))
-    assert values.shape == (2,)
+    assert values.shape == (3,)
 
 
 def test_models_of_pgmpy():
