@@ -573,14 +573,17 @@ fn order<V>(
     plan(&reduced, keep, &settings.options(pass, rates))
 }
 
+/// Folds tables into the last one, which the call overwrites.
+type FoldTables<'a, V> = dyn Fn(&Shape, &[&[V]], &mut [V]) + 'a;
+
 /// Contractions join by join over one semiring, all tables of one type.
 struct Joins<'a, V> {
     zero: V,
     unit: V,
     /// What the plan takes the kernel for.
     rates: Rates,
-    /// Folds the tables of one join into the last one, which the call overwrites.
-    fold: &'a dyn Fn(&Shape, &[&[V]], &mut [V]),
+    /// What folds the tables of one join.
+    fold: &'a FoldTables<'a, V>,
 }
 
 impl<V: Copy> Joins<'_, V> {

@@ -232,7 +232,13 @@ fn bare_tables_over_any_semiring() {
         let signed: Vec<(Vec<usize>, Vec<f64>)> = tables
             .iter()
             .map(|(s, v)| {
-                let sign = |x: &f64| if x.to_bits() % 3 == 0 { -x } else { *x };
+                let sign = |x: &f64| {
+                    if x.to_bits().is_multiple_of(3) {
+                        -x
+                    } else {
+                        *x
+                    }
+                };
                 (s.clone(), v.iter().map(sign).collect())
             })
             .collect();
