@@ -7,8 +7,8 @@ use pyo3::prelude::*;
 use zipfold::Warnings;
 use zipfold::devices::DeviceSelector;
 use zipfold::internals::contract::{Numeric, contract_numbers};
-use zipfold::network::Settings;
-use zipfold::network::{Bare, contract_logs, contract_maxima, contract_minima, contract_sums};
+use zipfold::internals::contract::{contract_maxima, contract_minima, contract_sums};
+use zipfold::network::{Bare, Settings, contract_logs};
 use zipfold::{Error, Result};
 
 /// What is multiplied: `(cards, tables, keep)`.

@@ -301,7 +301,7 @@ fn damaged_files_of_a_store_have_remedies_that_work() {
     let folder = Folder::new("shares-damaged");
     inputs(&folder);
     // More matches than a part holds: they are in runs beside it.
-    let folds = "{ kind = 'join', where = 'euclidean(x, y) < 9' }, { kind = 'nearest', k = 3 }";
+    let folds = "{ kind = 'join', where = 'euclidean(x, y) < 9' }";
     plan(&folder, "s", "big.csv", folds, 4);
     folder.finish("work s");
     let merged = |out: &str| folder.output(&format!("merge s -o {out} --force"));

@@ -39,7 +39,7 @@ pub fn read_arrow(source: &Source, options: &ReadOptions, budget: &Budget) -> Re
         picked
             .iter()
             .try_for_each(|at| check_numeric(source, &schema, *at))?;
-        let columns = (&names[..], &options.words[..]);
+        let columns = (&names[..], options);
         let (mut reading, sorted) = Reading::new(source, columns, &picked, &ids, budget);
         let reader = open(Some(sorted))?;
         let single =
@@ -73,7 +73,7 @@ pub(crate) fn chosen(
 ) -> Result<(Vec<usize>, Vec<usize>)> {
     let at = |e: Error| e.at_place(source.name());
     let all = 0..names.len();
-    let text = &|at: usize| text(at) || options.words.contains(&names[at]);
+    let text = &|at: usize| text(at) || options.has_words(&names[at]);
     let columns = options.columns.as_deref();
     let compared = |at: usize| text(at) && options.texts.contains(&names[at]);
     let mut ids: Vec<usize> = match (&options.ids[..], columns) {
@@ -310,7 +310,7 @@ impl<'a> Reading<'a> {
     /// are `kept`; with them all columns that are read, in the order of the file.
     fn new(
         source: &'a Source,
-        (names, kept): (&[String], &[String]),
+        (names, options): (&[String], &ReadOptions),
         picked: &[usize],
         ids: &[usize],
         budget: &'a Budget,
@@ -321,7 +321,7 @@ impl<'a> Reading<'a> {
         let place = |at: &usize| sorted.binary_search(at).ok();
         let words = |at: &usize| {
             let column = WordColumn::new(names[*at].clone(), source.name(), budget);
-            column.of_words(kept.contains(&names[*at]))
+            column.of_words(options.has_words(&names[*at]))
         };
         let reading = Reading {
             source,

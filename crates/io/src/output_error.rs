@@ -83,11 +83,16 @@ mod tests {
                 folder_error("s/parts", &error),
                 write_error("s/parts", &error),
             ] {
-                let (own, of_store) = (e.to_string(), of_store(e).to_string());
-                let option = Opt::Output.key();
-                assert!(!of_store.contains(option), "{number}: {of_store}");
-                let named = own.contains(option);
-                assert_eq!(named, of_store.contains("for the store"), "{number}: {own}");
+                let remedy = |e: &Error| e.remedy_text().unwrap().marked().to_string();
+                let (own, told) = (remedy(&e), remedy(&of_store(e.clone())));
+                let named = own.contains(&elsewhere());
+                assert_eq!(
+                    named,
+                    own.contains(&Opt::Output.to_string()),
+                    "{number}: {own}"
+                );
+                assert_eq!(named, told.contains("for the store"), "{number}: {told}");
+                assert!(!told.contains(&elsewhere()), "{number}: {told}");
             }
         }
     }

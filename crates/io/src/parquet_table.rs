@@ -122,7 +122,7 @@ pub fn read_parquet(
         let word = |at: usize| {
             let column = word_column(source, &schema.column(at), &names[at], at)?;
             let words = read_words(source, &reader, column, names[at].clone(), rows, budget)?;
-            Ok(words.of_words(options.words.contains(&names[at])))
+            Ok(words.of_words(options.has_words(&names[at])))
         };
         let ids = ids.into_iter().filter(|_| some.is_none());
         let words = ids.map(word).collect::<Result<Vec<_>>>()?;
@@ -353,7 +353,9 @@ fn read_groups<T: Copy + Default>(
     let mut first = 0;
     for (group, count) in counts.into_iter().enumerate() {
         let own = first..first + count;
-        if some.is_some_and(|some| some.end <= own.start || own.end <= some.start) {
+        // A group without rows may have no page, and a page of it holds nothing.
+        if own.is_empty() || some.is_some_and(|some| some.end <= own.start || own.end <= some.start)
+        {
             first = own.end;
             continue;
         }
@@ -574,6 +576,9 @@ fn read_words(
     let mut words = WordColumn::new(name, source.name(), budget);
     let mut done = 0;
     for (group, data) in reader.metadata().row_groups().iter().enumerate() {
+        if data.num_rows() == 0 {
+            continue;
+        }
         let held = parquet_pages::held(source, data.column(column.at), budget.free() / 4)?;
         let _pages =
             budget.reserve(held.saturating_add(READER), "the pages of the Parquet file")?;

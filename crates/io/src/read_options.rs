@@ -62,6 +62,15 @@ pub struct ReadOptions {
     /// Columns that are words where they are text, chosen or not: formulas compare them.
     pub texts: Vec<String>,
     /// Columns whose cells are words, numbers as they are written. Names that no column has are passed
-    /// over.
-    pub words: Vec<String>,
+    /// over. `None` where the caller has no such choice, so that no remedy names it.
+    pub words: Option<Vec<String>>,
+}
+
+impl ReadOptions {
+    /// Whether the cells of a column are words.
+    pub(crate) fn has_words(&self, name: &String) -> bool {
+        self.words
+            .as_ref()
+            .is_some_and(|words| words.contains(name))
+    }
 }

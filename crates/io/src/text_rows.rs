@@ -263,7 +263,7 @@ impl<'a> TextRows<'a> {
             at,
             guessed,
             words: WordColumn::new(name(at), self.name, &self.budget)
-                .of_words(self.options.words.contains(&name(at))),
+                .of_words(self.options.has_words(&name(at))),
         };
         self.words = roles.words.into_iter().map(column).collect();
         Ok(())
@@ -277,7 +277,7 @@ impl<'a> TextRows<'a> {
             |list: &[String], at: usize| names.is_some_and(|names| list.contains(&names[at]));
         let wanted = self.options.columns.as_deref();
         let kept: Vec<bool> = (0..count)
-            .map(|at| called(&self.options.words, at))
+            .map(|at| called(self.options.words.as_deref().unwrap_or_default(), at))
             .collect();
         let text: Vec<bool> = text.iter().zip(&kept).map(|(a, b)| *a || *b).collect();
         let compared: Vec<bool> = (0..count)
@@ -360,10 +360,17 @@ impl<'a> TextRows<'a> {
         Error::input(what)
             .at_place(self.cell_place(line, column))
             .remedy(format!(
-                "{} keeps the column as words, {} leaves it out; or correct the cells",
-                Opt::Ids.to(&name),
-                Opt::Columns.to(format!("!{name}"))
+                "{} leaves it out{}; or correct the cells",
+                Opt::Columns.to(format!("!{name}")),
+                self.kept_as_words(&name)
             ))
+    }
+    /// The other remedy for a column of words and numbers, where the caller can choose its words.
+    fn kept_as_words(&self, name: &str) -> String {
+        match self.options.words {
+            Some(_) => format!(", {} keeps it as words", Opt::Ids.to(name)),
+            None => String::new(),
+        }
     }
 
     fn numbers<'c>(&mut self, line: u64, cells: impl Iterator<Item = &'c [u8]>) -> Result<()> {
@@ -419,9 +426,9 @@ impl<'a> TextRows<'a> {
         let remedy = match others {
             false => "correct the cell, or leave it empty where the value is missing".to_owned(),
             true => format!(
-                "{} leaves this column out, {} keeps it as words; or correct the cell",
+                "{} leaves this column out{}; or correct the cell",
                 Opt::Columns.to(format!("!{name}")),
-                Opt::Ids.to(&name)
+                self.kept_as_words(&name)
             ),
         };
         Error::input(format!("'{}' is not a number", show(cell)))

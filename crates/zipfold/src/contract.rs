@@ -22,8 +22,8 @@ pub type Bare<V> = (Vec<Var>, Vec<V>);
 /// the semiring.
 ///
 /// Joins follow the planner's order and are done by counting, which every semiring can. Numbers
-/// have faster kernels: [`contract_sums`], [`contract_maxima`], [`contract_minima`],
-/// [`contract_logs`], and [`Prepared`] for one bucket many times.
+/// have faster kernels: those of [`crate::infer::infer`] and [`contract_logs`], and `contract_sums`,
+/// `contract_maxima`, `contract_minima` and `Prepared` of `zipfold::internals::contract`.
 ///
 /// # Errors
 /// `Input` for scopes or tables that do not match `cards`, and for entries that the semiring does
@@ -53,11 +53,22 @@ pub fn contract<S: Semiring>(
     joins.contract(cards, tables, keep, settings)
 }
 
-/// [`contract`] over [`SumProduct`] by the fast kernels of the host.
+/// [`contract`] over sums of products by the fast kernels of the host.
 ///
 /// Of tables that are not negative, intermediate tables neither over- nor underflow, and slices are
 /// taken where the memory demands them. Tables with other numbers are multiplied and added as they
 /// are, in f64, within one slice: mantissas with a common exponent have no sign.
+///
+/// ```
+/// use zipfold::internals::contract::{contract_maxima, contract_minima, contract_sums};
+/// use zipfold::network::Settings;
+/// let tables = [(vec![0], vec![0.5, 2.0]), (vec![0, 1], vec![1.0, 4.0, 3.0, 1.0])];
+/// let how = Settings::default();
+/// assert_eq!(contract_sums(&[2, 2], &tables, &[1], &how)?, [6.5, 4.0]);
+/// assert_eq!(contract_maxima(&[2, 2], &tables, &[1], &how)?, [6.0, 2.0]);
+/// assert_eq!(contract_minima(&[2, 2], &tables, &[1], &how)?, [1.5, 3.0]);
+/// # Ok::<(), zipfold::Error>(())
+/// ```
 ///
 /// # Errors
 /// As [`contract`].
@@ -562,14 +573,17 @@ fn order<V>(
     plan(&reduced, keep, &settings.options(pass, rates))
 }
 
+/// Folds tables into the last one, which the call overwrites.
+type FoldTables<'a, V> = dyn Fn(&Shape, &[&[V]], &mut [V]) + 'a;
+
 /// Contractions join by join over one semiring, all tables of one type.
 struct Joins<'a, V> {
     zero: V,
     unit: V,
     /// What the plan takes the kernel for.
     rates: Rates,
-    /// Folds the tables of one join into the last one, which the call overwrites.
-    fold: &'a dyn Fn(&Shape, &[&[V]], &mut [V]),
+    /// What folds the tables of one join.
+    fold: &'a FoldTables<'a, V>,
 }
 
 impl<V: Copy> Joins<'_, V> {

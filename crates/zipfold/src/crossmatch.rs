@@ -253,7 +253,7 @@ impl CrossMatch {
                     columns.dedup();
                     columns
                 });
-                Ok(SideTable::read(name, self.header, (columns, &[]), budget)?.table)
+                Ok(SideTable::read(name, self.header, (columns, None), budget)?.table)
             }
         };
         let [x, y] = known;

@@ -495,16 +495,6 @@ pub mod network {
     /// ```
     pub use crate::contract::{Bare, contract, contract_logs};
     /// ```
-    /// use zipfold::network::{Settings, contract_maxima, contract_minima, contract_sums};
-    /// let tables = [(vec![0], vec![0.5, 2.0]), (vec![0, 1], vec![1.0, 4.0, 3.0, 1.0])];
-    /// let how = Settings::default();
-    /// assert_eq!(contract_sums(&[2, 2], &tables, &[1], &how)?, [6.5, 4.0]);
-    /// assert_eq!(contract_maxima(&[2, 2], &tables, &[1], &how)?, [6.0, 2.0]);
-    /// assert_eq!(contract_minima(&[2, 2], &tables, &[1], &how)?, [1.5, 3.0]);
-    /// # Ok::<(), zipfold::Error>(())
-    /// ```
-    pub use crate::contract::{contract_maxima, contract_minima, contract_sums};
-    /// ```
     /// use zipfold::network::{Answer, Evidence, Factor, Inferred, Kind, Network, Planned, Settings, Task};
     /// use zipfold::network::{explain, infer, samples};
     /// let cards = vec![2, 2];

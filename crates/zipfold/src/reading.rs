@@ -7,7 +7,7 @@ pub(crate) use texts::number as number_texts;
 use std::collections::BTreeSet;
 use zipfold_core::data::Data;
 use zipfold_core::problem::{FoldSpec, Input, Problem};
-use zipfold_core::{Budget, Error, Opt, Result, Table};
+use zipfold_core::{Budget, Elements, Error, Opt, Result, Table};
 use zipfold_io::{ReadOptions, read_table};
 
 /// Reads one input: the components of its rows, the attributes next to them, the words that name
@@ -25,6 +25,7 @@ fn read_input(input: &Input, named: &[String], budget: &Budget) -> Result<Table>
         ids,
         texts,
         header: input.header,
+        words: Some(vec![]),
         ..ReadOptions::default()
     };
     let table = read_table(&input.name, &options, budget)?;
@@ -234,6 +235,7 @@ fn split(
         attributes = Some(side_by_side(
             attributes,
             whole.picked(&read, budget, purpose)?,
+            budget,
         )?);
     }
     let coordinates = match attributes {
@@ -244,7 +246,7 @@ fn split(
 }
 
 /// The columns of both tables, which have names.
-fn side_by_side(first: Option<Table>, second: Table) -> Result<Table> {
+fn side_by_side(first: Option<Table>, second: Table, budget: &Budget) -> Result<Table> {
     let Some(first) = first else {
         return Ok(second);
     };
@@ -258,9 +260,11 @@ fn side_by_side(first: Option<Table>, second: Table) -> Result<Table> {
             .flat_map(|t| (0..t.cols()).map(move |c| (t, c)));
         columns.map(move |(table, column)| table.get(row, column))
     };
-    let items = (0..first.rows()).flat_map(of_row).collect();
-    Table::f64(first.rows(), first.cols() + second.cols(), items)?
-        .with_names(names.cloned().collect())
+    let cols = first.cols() + second.cols();
+    let mut all = budget.with_capacity(first.rows().saturating_mul(cols), "the attributes")?;
+    all.items.extend((0..first.rows()).flat_map(of_row));
+    let names = names.cloned().collect();
+    Table::new(first.rows(), cols, Elements::F64(all.into()))?.with_names(names)
 }
 
 fn column(columns: &[(String, Table)], name: &str) -> Result<Table> {

@@ -181,7 +181,7 @@ impl TableQuestion for Silhouette {
         if let Some(columns) = needed.as_mut().filter(|all| !all.contains(&self.labels)) {
             columns.push(self.labels.clone());
         }
-        SideTable::read(&self.data, self.header, (needed, &[]), &options.budget)
+        SideTable::read(&self.data, self.header, (needed, None), &options.budget)
     }
     fn explain_side(&self, side: &SideTable, options: &Options<'_>) -> Result<Message> {
         let (groups, codes) = self.labelled(side, options)?;

@@ -366,13 +366,13 @@ impl<'a> Columns<'a> {
     pub fn arrays(&self) -> impl Iterator<Item = &Column<'a>> {
         self.columns.iter().filter(|column| !column.index)
     }
-    /// Returns what an array of the answer has: the values of a table, whose rows come before them, or
-    /// the first column that is not part of the index.
+    /// Returns what an array of the answer has: the last column of a table, whose rows and ranks come
+    /// before its values, or the first column of another layout that is not part of the index.
     #[doc(hidden)]
     #[must_use]
     pub fn of_array(&self) -> Option<&Column<'a>> {
         match self.layout {
-            Layout::Table => self.with_role(Role::Value),
+            Layout::Table => self.arrays().last(),
             Layout::Matrix | Layout::Array(_) | Layout::Lists => self.arrays().next(),
         }
     }

@@ -17,6 +17,8 @@ pub fn parts(job: &Job) -> Vec<Cow<'_, Job>> {
     let one = |fold: &Fold| {
         Cow::Owned(Job {
             folds: vec![fold.clone()],
+            // Those of all folds.
+            limits: vec![],
             ..job.clone()
         })
     };

@@ -104,7 +104,7 @@ impl Scalar {
     }
     /// As f64, which may over- or underflow.
     pub fn value(self) -> f64 {
-        // Whatever its exponent is: 0 times a power beyond f64 is no number.
+        // 0 times a power of two beyond f64 would be NaN.
         if self.is_zero() {
             return 0.0;
         }

@@ -269,7 +269,7 @@ impl TableQuestion for Correlogram {
         SideTable::read(
             &self.data,
             self.header,
-            (Some(needed.collect()), &[]),
+            (Some(needed.collect()), None),
             &options.budget,
         )
     }

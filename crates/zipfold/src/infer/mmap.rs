@@ -52,6 +52,11 @@ fn fix_others(rest: &Network, evidence: &Evidence, asked: &[bool]) -> Result<Evi
     Evidence::new(fixed, rest.cards())
 }
 
+/// Adds the seconds of another stage.
+fn add(seconds: &mut [f64; 3], more: [f64; 3]) {
+    seconds.iter_mut().zip(more).for_each(|(s, m)| *s += m);
+}
+
 /// log10 of the states of the variables that no factor has and that are summed out.
 fn log10_of_unused(network: &Network, evidence: &Evidence, asked: &[bool]) -> f64 {
     let free = (0..network.cards().len()).filter(|v| !asked[*v] && evidence.get(*v).is_none());
@@ -95,10 +100,7 @@ pub(super) fn marginal_map(
         let task = Task::Sum(numbered.clone());
         let (sums, done) = InferenceRun::new(&part, &own, &task, (settings, budget), None)?
             .give_sums(&numbered)?;
-        done.seconds
-            .iter()
-            .zip(&mut seconds)
-            .for_each(|(d, s)| *s += d);
+        add(&mut seconds, done.seconds);
         let Some(sums) = sums else {
             return Ok(done);
         };
@@ -114,10 +116,7 @@ pub(super) fn marginal_map(
     );
     let mut done = InferenceRun::new(&rest, &fixed, &Task::Map, (&settings, budget), None)?
         .answer(&Task::Map)?;
-    done.seconds
-        .iter_mut()
-        .zip(seconds)
-        .for_each(|(d, s)| *d += s);
+    add(&mut done.seconds, seconds);
     if let Answer::Map(log10, states) = &done.answer {
         done.answer = Answer::Mmap(
             log10 + scale,

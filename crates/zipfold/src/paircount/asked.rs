@@ -361,12 +361,12 @@ impl PairCount {
         let (kind, flat) = (self.separation, self.separation.is_flat());
         let (rppi, smu) = (kind == Separation::RpPi, kind == Separation::Smu);
         let drawn = self.regions.is_some() && self.resample == Resample::Bootstrap;
-        let curves = self.multipoles != even() || self.wedges > 0;
+        let curves = self.wedges > 0 || ![vec![], even()].contains(&self.multipoles);
         let unused = [
             (self.pi.is_some() && !rppi, Opt::Pi, RPPI),
             (self.mu != hundred() && !smu, Opt::Mu, SMU),
             (curves && !smu, Opt::Multipoles, SMU),
-            (self.los != Sight::Z && flat, Opt::Sight, SMU),
+            (self.los != Sight::Z && flat, Opt::Sight, BY_SIGHT),
             (self.samples != hundred() && !drawn, Opt::Samples, BOOTSTRAP),
             (self.seed != first_seed() && !drawn, Opt::Seed, BOOTSTRAP),
             (
@@ -448,6 +448,7 @@ impl PairCount {
 /// What options are for that decide nothing without it.
 const RPPI: &str = "bins of rp and pi (rppi)";
 const SMU: &str = "bins of s and mu (smu)";
+const BY_SIGHT: &str = "bins by the line of sight (rppi, smu)";
 const BOOTSTRAP: &str = "regions with bootstrap samples";
 
 /// Bootstrap samples at most: errors of a part in hundreds need no more.

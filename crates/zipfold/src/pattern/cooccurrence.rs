@@ -168,7 +168,7 @@ impl TableQuestion for Cooccurrence {
             let more = Some(&self.labels).filter(|labels| !columns.contains(labels));
             columns.iter().chain(more).cloned().collect()
         });
-        SideTable::read(&self.data, self.header, (needed, &[]), &options.budget)
+        SideTable::read(&self.data, self.header, (needed, None), &options.budget)
     }
     fn explain_side(&self, side: &SideTable, options: &Options<'_>) -> Result<Message> {
         let (points, _held, edges) = self.points(side, options)?;

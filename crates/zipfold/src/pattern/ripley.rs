@@ -159,7 +159,7 @@ impl TableQuestion for Ripley {
             let more = self.by.iter().filter(|by| !columns.contains(by));
             columns.iter().chain(more).cloned().collect()
         });
-        SideTable::read(&self.data, self.header, (needed, &[]), &options.budget)
+        SideTable::read(&self.data, self.header, (needed, None), &options.budget)
     }
     fn explain_side(&self, side: &SideTable, options: &Options<'_>) -> Result<Message> {
         let (points, _held) = self.points(side, options)?;

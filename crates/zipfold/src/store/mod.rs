@@ -59,8 +59,6 @@ use zipfold_plan::{Overrides, Plan, dense_bytes};
 const SECONDS: f64 = 120.0;
 /// The part of a worker's memory that the result of a share may take.
 const OF_MEMORY: u64 = 4;
-/// What to do about a damaged file that the plan made: workers read it, and make none.
-const ANEW: &str = "plan the question anew, in another folder";
 /// Shares that a store may have.
 const MOST: usize = 999_999;
 

@@ -9,8 +9,7 @@
 //! A metric that prepares whole tables (ranks, variances) needs all rows. Files then tell which rows
 //! they are, and workers read the inputs.
 
-use super::ANEW;
-use super::files::Files;
+use super::files::{ANEW, Files};
 use super::sent::SentTable;
 use crate::identity::Identity;
 use crate::partial::{open_sealed, seal};

@@ -1,8 +1,7 @@
 //! Data that are sent by value: rows that are no file, such as arrays of a program, are put into
 //! the store once.
 
-use super::ANEW;
-use super::files::Files;
+use super::files::{ANEW, Files};
 use crate::partial::{open_sealed, seal};
 use serde::{Deserialize, Serialize};
 use zipfold_core::labels::Words;

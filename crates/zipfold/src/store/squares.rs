@@ -8,10 +8,9 @@
 //! share 2 …          their bands
 //! ```
 
-use super::ANEW;
 use super::attempt::Attempt;
 use super::checkpoint::continued;
-use super::files::Files;
+use super::files::{ANEW, Files};
 use super::manifest::Manifest;
 use super::rows::{self, BandRows, HeldRows, Reader};
 use crate::device::place;

@@ -9,7 +9,7 @@ use super::select::{Item, Source, items, needed};
 use super::sides::{Arranged, SideTable};
 use crate::options::Options;
 use crate::saved;
-use zipfold_core::{Budget, Data, Error, Message, Opt, Result, Table};
+use zipfold_core::{Budget, Data, Error, Labels, Message, Opt, Result, Table};
 use zipfold_io::OutputOptions;
 
 /// Two tables, the keys of their rows, and what is asked of them.
@@ -168,14 +168,35 @@ impl TableJoin {
         let [first, second] = known;
         let read = |name: &String, known: Option<Table>, needed| match known {
             Some(table) => Ok(table),
-            None => Ok(SideTable::read(name, self.header, (needed, &self.ids), budget)?.table),
+            None => {
+                Ok(SideTable::read(name, self.header, (needed, Some(&self.ids)), budget)?.table)
+            }
         };
         let Some(name) = &self.y else {
             let both = x.zip(y).map(|(x, y)| [x, y].concat());
-            return Ok((read(&self.x, first, both.map(once))?, None));
+            let table = read(&self.x, first, both.map(once))?;
+            self.check_ids([&table, &table])?;
+            return Ok((table, None));
         };
-        let first = read(&self.x, first, x)?;
-        Ok((first, Some(read(name, second, y)?)))
+        let (first, second) = (read(&self.x, first, x)?, read(name, second, y)?);
+        self.check_ids([&first, &second])?;
+        Ok((first, Some(second)))
+    }
+    /// Refuses columns of words that neither table has.
+    fn check_ids(&self, tables: [&Table; 2]) -> Result<()> {
+        let words = tables.iter().filter_map(|table| table.labels());
+        let words: Vec<&str> = words
+            .flat_map(Labels::columns)
+            .map(|column| &*column.name)
+            .collect();
+        match self.ids.iter().find(|id| !words.contains(&id.as_str())) {
+            Some(id) => {
+                let what = format!("expected a column by name, got '{id}'");
+                let e = Error::request(what).at_place(Opt::Ids);
+                Err(e.remedy("a column that the join reads, as a key"))
+            }
+            None => Ok(()),
+        }
     }
     /// By side, the columns that the question reads.
     fn needed(&self) -> [Option<Vec<String>>; 2] {

@@ -42,7 +42,7 @@ impl SideTable {
     pub(crate) fn read(
         name: &str,
         header: Option<bool>,
-        (needed, words): (Option<Vec<String>>, &[String]),
+        (needed, words): (Option<Vec<String>>, Option<&[String]>),
         budget: &Budget,
     ) -> Result<SideTable> {
         let read = |columns: Option<Vec<String>>| {
@@ -50,7 +50,7 @@ impl SideTable {
                 header,
                 texts: columns.clone().unwrap_or_default(),
                 columns,
-                words: words.to_vec(),
+                words: words.map(<[String]>::to_vec),
                 ..ReadOptions::default()
             };
             read_table(name, &options, budget)

@@ -173,7 +173,7 @@ impl TableQuestion for Variogram {
             let more: Vec<String> = more.cloned().collect();
             columns.extend(more);
         }
-        SideTable::read(&self.data, self.header, (needed, &[]), &options.budget)
+        SideTable::read(&self.data, self.header, (needed, None), &options.budget)
     }
     fn explain_side(&self, side: &SideTable, options: &Options<'_>) -> Result<Message> {
         self.check()?;
