@@ -298,9 +298,9 @@ impl Search<'_, '_> {
                 .collect();
             for other in left {
                 self.run_lanes(&y.units, other * LANES);
-                for unit in other * LANES..((other + 1) * LANES).min(y.units.count) {
-                    let evaluated = self.verdict(unit % LANES) == PruneDecision::Evaluate;
-                    open[unit] |= evaluated;
+                let units = other * LANES..((other + 1) * LANES).min(y.units.count);
+                for (lane, open) in open[units].iter_mut().enumerate() {
+                    *open |= self.verdict(lane) == PruneDecision::Evaluate;
                 }
             }
         }
@@ -330,9 +330,10 @@ impl Search<'_, '_> {
             }
             for other in by_unit {
                 self.run_lanes(&y.units, other * LANES);
-                for unit in other * LANES..((other + 1) * LANES).min(y.units.count) {
+                let units = other * LANES..((other + 1) * LANES).min(y.units.count);
+                for unit in units.filter(|unit| !open[*unit]) {
                     let pairs = self.space().count(&rows, &y.unit(unit));
-                    if !open[unit] && pairs > 0 {
+                    if pairs > 0 {
                         let settled = self.settle(unit % LANES, pairs);
                         debug_assert!(settled, "a unit is open for a range that has settled it");
                     }
@@ -351,8 +352,9 @@ impl Search<'_, '_> {
                     continue;
                 }
                 self.run_lanes(&y.units, first);
-                for other in first..(first + LANES).min(y.units.count) {
-                    if open[other] && self.verdict(other - first) == PruneDecision::Evaluate {
+                let others = first..(first + LANES).min(y.units.count);
+                for other in others.filter(|other| open[*other]) {
+                    if self.verdict(other - first) == PruneDecision::Evaluate {
                         work += self.space().count(&x.unit(unit), &y.unit(other));
                     }
                 }
