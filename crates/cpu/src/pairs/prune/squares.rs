@@ -149,9 +149,10 @@ impl Search<'_, '_> {
         };
         let limits: Vec<Vec<f64>> = ranges.clone().map(|at| self.limits(at)).collect();
         let mut open = vec![false; self.y.ranges.count * LANES];
+        let mut left = vec![];
         for (at, worst) in ranges.clone().zip(&limits) {
             self.worst.clone_from(worst);
-            self.open_units((at, first), &mut open);
+            left.push(self.open_units((at, first), &mut open));
         }
         let itself = match self.space().is_self() {
             true => ranges.start * LANES..ranges.end * LANES,
@@ -161,10 +162,10 @@ impl Search<'_, '_> {
         // Its own pairs are one question: all of them are left, or none.
         open[itself.clone()].fill(own);
         let mut work = 0;
-        for (at, worst) in ranges.clone().zip(&limits) {
+        for ((at, worst), left) in ranges.clone().zip(&limits).zip(&left) {
             self.worst.clone_from(worst);
             self.settle_others((at, first), &open);
-            work += self.work(at, &open);
+            work += self.work((at, left), &open);
         }
         let mut cols: Vec<Range<usize>> = vec![];
         let others = (0..open.len()).filter(|unit| open[*unit] && !itself.contains(unit));
@@ -283,8 +284,10 @@ impl Search<'_, '_> {
         let of_best = span(best.root).falling(best.largest);
         (of_best.lo, of_best.hi)
     }
-    /// Marks the units of y, of ranges from `first` on, that are not settled with range `at` of x.
-    fn open_units(&mut self, (at, first): (usize, usize), open: &mut [bool]) {
+    /// Marks the units of y, of ranges from `first` on, that are not settled with range `at` of x, and
+    /// returns their ranges.
+    fn open_units(&mut self, (at, first): (usize, usize), open: &mut [bool]) -> Vec<usize> {
+        let mut all = vec![];
         let (x, y) = (self.x, self.y);
         set(&mut self.bounds, &x.ranges, at);
         for batch in (first / LANES * LANES..y.ranges.count).step_by(LANES) {
@@ -296,6 +299,7 @@ impl Search<'_, '_> {
                         && self.verdict(other - batch) == PruneDecision::Evaluate
                 })
                 .collect();
+            all.extend(&left);
             for other in left {
                 self.run_lanes(&y.units, other * LANES);
                 let units = other * LANES..((other + 1) * LANES).min(y.units.count);
@@ -304,6 +308,7 @@ impl Search<'_, '_> {
                 }
             }
         }
+        all
     }
     /// Counts the pairs of range `at` of x and the units of y, of ranges from `first` on, that are not
     /// open.
@@ -341,16 +346,14 @@ impl Search<'_, '_> {
             }
         }
     }
-    /// Pairs of range `at` of x and the open units of y that bounds of their units leave open.
-    fn work(&mut self, at: usize, open: &[bool]) -> u64 {
+    /// Pairs of range `at` of x and the open units of the ranges of y that it leaves, as far as bounds
+    /// of their units leave them open.
+    fn work(&mut self, (at, left): (usize, &[usize]), open: &[bool]) -> u64 {
         let (x, y) = (self.x, self.y);
         let mut work = 0;
         for unit in at * LANES..((at + 1) * LANES).min(x.units.count) {
             set(&mut self.bounds, &x.units, unit);
-            for first in (0..y.units.count).step_by(LANES) {
-                if !open[first..first + LANES].contains(&true) {
-                    continue;
-                }
+            for first in left.iter().map(|range| range * LANES) {
                 self.run_lanes(&y.units, first);
                 let others = first..(first + LANES).min(y.units.count);
                 for other in others.filter(|other| open[*other]) {
