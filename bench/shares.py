@@ -70,9 +70,9 @@ class Command:
         return subprocess.Popen([self.path, *map(str, words)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 
 
-def shared(command, problem, store, answer, shares, workers, threads=1):
+def shared(command, problem, store, answer, shares, workers, threads=1, more=()):
     shutil.rmtree(store, ignore_errors=True)
-    command.run("plan", problem, "--store", store, "--shares", shares, "--threads", threads)
+    command.run("plan", problem, "--store", store, "--shares", shares, "--threads", threads, *more)
     started = [command.start("work", store, "--threads", threads, "--quiet") for _ in range(workers)]
     for worker in started:
         said = worker.communicate()[1]
@@ -111,7 +111,7 @@ def squares(command, folder, rows, turns):
         alone, together = [], []
         for _ in range(turns):
             alone.append(timed(lambda: command.run("run", problem, "-o", one, "--force", "--quiet", "--threads", 2)))
-            together.append(timed(lambda: shared(command, problem, store, many, 8, 2)))
+            together.append(timed(lambda: shared(command, problem, store, many, 8, 2, more=("--set", "prune=on"))))
         same &= filecmp.cmp(one, many, shallow=False)
         plan = json.loads((store / "plan.json").read_text())
         found = plan["squares"]

@@ -33,6 +33,7 @@ use zipfold_core::fold::{Fold, JoinState, State, Tally};
 use zipfold_core::problem::NanPolicy;
 use zipfold_core::{Blame, Budget, Data, Domain, Error, Job, Opt, Problem, Result, Space};
 use zipfold_cpu::pairs::prune::RowsByPlace;
+use zipfold_plan::overrides::Pruning;
 use zipfold_plan::squares::{PieceKind, SquareBand, SquareCounts, Squares, is_by_row, serve};
 use zipfold_plan::{Machine, Overrides, Plan, choose, sorted_bytes};
 
@@ -97,7 +98,9 @@ impl SquaresOfStore {
         (shares, part): (usize, u64),
         options: &Options<'_>,
     ) -> Result<Option<FoundSquares>> {
-        if shares < 2 {
+        // A worker that has all rows sorts and boxes them once, for all of its shares.
+        let by_hand = options.overrides.prune == Some(Pruning::On);
+        if shares < 2 || by_row(job) && !by_hand && whole_rows(job, data) <= part {
             return Ok(None);
         }
         let bytes = sorted_bytes(job);
@@ -221,6 +224,14 @@ impl Key {
             ..Key::of_plan(&frame, &plan, 1)
         })
     }
+}
+
+/// The bytes that all rows take in a worker.
+fn whole_rows(job: &Job, data: &Data) -> u64 {
+    let [x, y] = rows::row_bytes(data);
+    let others = if job.space.is_self() { 0 } else { job.space.m };
+    let bytes = x * job.space.n as u64 + y * others as u64;
+    bytes.saturating_mul(rows::COPIES)
 }
 
 /// The most bytes that the rows of a band take in a worker.
