@@ -176,6 +176,11 @@ pub fn refuse_suffix(path: &str, suffixes: &[&str]) -> Result<()> {
     let found = Path::new(path)
         .extension()
         .map(|e| e.to_string_lossy().to_lowercase());
+    // A sparse matrix is no archive of columns.
+    let found = match path.to_lowercase().ends_with(".csr.npz") {
+        true => Some("csr.npz".to_string()),
+        false => found,
+    };
     let what = match found {
         Some(found) if suffixes.contains(&found.as_str()) => return Ok(()),
         Some(found) => format!("expected a suffix that names a format, got '.{found}'"),

@@ -72,6 +72,13 @@ pub fn write_one(
     if let (Layout::Array(of), true, false) = (answer.layout, apart, arrays) {
         return by_group(path, answer, (names, of.unwrap_or(Side::X)), options);
     }
+    if path.ends_with(".csr.npz") {
+        let pairs = answer.layout == Layout::Table && job.then.is_none();
+        return match pairs {
+            true => csr(path, answer, (job.space.n, job.space.m), options),
+            false => Err(pairless(path)),
+        };
+    }
     match answer.layout {
         // One number, in a format of tables.
         Layout::Array(None) if path.ends_with(".npz") || path.ends_with(".parquet") => {
@@ -83,10 +90,6 @@ pub fn write_one(
         Layout::Lists if path.ends_with(".npz") => {
             let named = answer.arrays().map(|column| (&*column.name, column));
             archive(path, answer, named, options)
-        }
-        Layout::Table if path.ends_with(".csr.npz") && job.then.is_some() => Err(pairless(path)),
-        Layout::Table if path.ends_with(".csr.npz") => {
-            csr(path, answer, (job.space.n, job.space.m), options)
         }
         Layout::Table if path.ends_with(".npz") && answer.is_made() => {
             let columns = answer.columns.iter();
