@@ -176,7 +176,7 @@ pub fn refuse_suffix(path: &str, suffixes: &[&str]) -> Result<()> {
     let found = Path::new(path)
         .extension()
         .map(|e| e.to_string_lossy().to_lowercase());
-    // A sparse matrix is no archive of columns.
+    // A sparse matrix has another shape than an archive of columns.
     let found = match path.to_lowercase().ends_with(".csr.npz") {
         true => Some("csr.npz".to_string()),
         false => found,
