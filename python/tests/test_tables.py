@@ -268,3 +268,9 @@ def test_nearest_rows_of_a_table_with_itself_by_key_may_come_earlier():
     frame = pd.DataFrame({"id": [1, 2, 3], "t": [0.0, 1.0, 3.0], "k": [1, 1, 1]})
     found = zf.join(frame, on="k", nearest=1, value="abs(x.t - y.t)", select="x.id, y.id as near, value")
     assert found[["id", "near", "value"]].values.tolist() == [[1, 2, 1.0], [2, 1, 1.0], [3, 2, 2.0]]
+
+
+def test_codecs_of_parquet_that_are_not_built_in_are_told_by_name(tmp_path):
+    A[["id", "time"]].to_parquet(tmp_path / "a.parquet", compression="brotli")
+    with pytest.raises(zf.InputError, match=r"expected pages packed by .*got BROTLI(.|\n)*compression='zstd'"):
+        zf.read(tmp_path / "a.parquet")

@@ -315,3 +315,29 @@ fn keys_of_words_and_numbers_are_words_by_request() {
     assert_eq!(joined("a.csv b.csv"), both);
     assert_eq!(joined("a.csv c.csv"), ["station,t,p", "72501,2,5"]);
 }
+
+/// Counts in all have a line for each batch, or for each value of a parameter: an array holds them.
+#[test]
+fn counts_of_batches_and_parameters_are_arrays() {
+    let folder = Folder::new("columns-counts").with("c.csv", WEIGHED);
+    let written = |how: &str| {
+        let line = format!("reduce c.csv --columns a --op count --axis all {how} --force --quiet");
+        folder.run(&format!("{line} -o n.npy")).ok();
+        folder.run(&format!("{line} -o n.csv")).ok();
+        let csv = folder.read("n.csv");
+        let rows = csv.lines().filter(|l| !l.starts_with('#')).skip(1);
+        let counts = rows.map(|l| l.rsplit(',').next().unwrap().parse::<f64>().unwrap());
+        let counts: Vec<f64> = counts.collect();
+        let line = "dist n.npy --pair 'x[0]' -o v.csv --force --quiet";
+        folder.run(line).ok();
+        let values = folder.read("v.csv");
+        let first = values
+            .lines()
+            .map(|l| l.split(',').next().unwrap().parse().unwrap());
+        assert_eq!(first.collect::<Vec<f64>>(), counts, "{how}");
+        counts
+    };
+    assert_eq!(written("--batch g --pair 'norm(x - y) < 3'"), [4.0, 1.0]);
+    let radii = written("--pair 'norm(x - y) < r' --param r=each:1.5,4.5");
+    assert_eq!(radii, [5.0, 9.0]);
+}

@@ -48,7 +48,6 @@ pub fn contract<S: Semiring>(
         rates,
         fold: &|shape, inputs, out| fold(semiring, shape, inputs, out),
     };
-    check(cards, tables, keep)?;
     check_entries(semiring, tables)?;
     joins.contract(cards, tables, keep, settings)
 }
@@ -88,7 +87,6 @@ pub fn contract_sums(
         rates: Rates::default(),
         fold: &|shape, inputs, out| f64::products(shape, inputs, Fold::Sum, out),
     };
-    check(cards, tables, keep)?;
     joins.contract(cards, tables, keep, settings)
 }
 
@@ -117,7 +115,6 @@ pub fn contract_minima(
     keep: &[Var],
     settings: &Settings,
 ) -> Result<Vec<f64>> {
-    check(cards, tables, keep)?;
     check_entries(&MinSum, tables)?;
     // The least sum is what the greatest sum of the negated costs lacks.
     let negated =
@@ -587,7 +584,7 @@ struct Joins<'a, V> {
 }
 
 impl<V: Copy> Joins<'_, V> {
-    /// The table over `keep` of tables that were checked.
+    /// The table over `keep` of tables whose entries were checked.
     fn contract(
         &self,
         cards: &[usize],
@@ -595,6 +592,7 @@ impl<V: Copy> Joins<'_, V> {
         keep: &[Var],
         settings: &Settings,
     ) -> Result<Vec<V>> {
+        check(cards, tables, keep)?;
         if let Some(nothing) = of_nothing(cards, keep, self.zero) {
             return Ok(nothing);
         }

@@ -110,15 +110,29 @@ pub(crate) fn numbers(side: &SideTable, name: &str, option: Opt) -> Result<Vec<f
 /// # Errors
 /// `Input`.
 pub(crate) fn refuse_odd(values: &[f64], what: &str, name: &str) -> Result<()> {
-    let Some(row) = values.iter().position(|v| !v.is_finite()) else {
-        return Ok(());
-    };
-    let what = format!(
-        "expected finite {what}, got {} in row {row} (from 0)",
-        values[row]
-    );
-    let e = Error::input(what).at_place(name);
-    Err(e.remedy("leave the row out"))
+    let fine = |v: f64| v.is_finite();
+    expect(values, fine, &format!("finite {what}"), name).map_err(|e| e.remedy("leave the row out"))
+}
+
+/// Refuses the first of these numbers that is not `fine`, with its row; what is done about it, the
+/// caller says.
+///
+/// # Errors
+/// `Input`.
+pub(crate) fn expect(
+    values: &[f64],
+    fine: impl Fn(f64) -> bool,
+    expected: &str,
+    name: &str,
+) -> Result<()> {
+    match values.iter().position(|v| !fine(*v)) {
+        None => Ok(()),
+        Some(row) => {
+            let value = values[row];
+            let what = format!("expected {expected}, got {value} in row {row} (from 0)");
+            Err(Error::input(what).at_place(name))
+        }
+    }
 }
 
 /// Refuses positions in a box of these sides whose squared distances are infinite, or 0 by underflow.

@@ -306,6 +306,15 @@ fn neighbours_have_the_bits_of_one_run() {
                 shares,
             );
         }
+        if name == "many" {
+            // Two lengths of lists have limits of their own.
+            let lists = format!(
+                r#""domain": "ordered", "folds": [{}, {}]"#,
+                near(1),
+                near(20)
+            );
+            same("many-lists", (&problem(&lists), &data(None, 2)), 5);
+        }
         let mixed = format!(r#""domain": "ordered", "folds": [{}, {NEAR}]"#, near(3));
         same(
             &format!("{name}-mixed"),
@@ -382,8 +391,10 @@ fn a_share_goes_on_from_its_checkpoint() {
     goes_on("short", &short, rows(7, 4000));
     let nearest = r#"{"kind": "nearest", "k": 4}"#;
     let near = problem_of(format!(r#""domain": "ordered", "folds": [{nearest}]"#));
-    let plane = Table::f64(4000, 2, numbers(7, 8000, 100.0)).unwrap();
-    goes_on("nearest", &near, plane);
+    let plane = |n: usize| Table::f64(n, 2, numbers(7, 2 * n, 100.0)).unwrap();
+    goes_on("nearest", &near, plane(4000));
+    // Bands of several ranges, whose other rows are searched within what their own have.
+    goes_on("nearest-many", &near, plane(12_000));
 }
 
 /// A worker that is stopped at every third look ends in about as many goes as there are looks.

@@ -1,6 +1,7 @@
 //! Catalogues: from tables with columns to positions, weights and regions.
 
 use super::asked::{PairCount, Regions, Separation};
+use crate::marked::expect;
 use std::collections::BTreeSet;
 use zipfold_core::problem::{FoldSpec, Input, PairSpec};
 use zipfold_core::{Budget, Error, Opt, Problem, Result, Table};
@@ -425,31 +426,16 @@ pub(crate) fn refuse_nan(table: &Table, places: &[usize], name: &str) -> Result<
 }
 
 fn check_weights(weights: &[f64], name: &str) -> Result<()> {
-    let bad = weights.iter().position(|w| !(w.is_finite() && *w >= 0.0));
-    let Some(row) = bad else {
-        return Ok(());
-    };
-    let what = format!(
-        "expected weights from 0 on, got {} in row {row} (from 0)",
-        weights[row]
-    );
-    Err(Error::input(what)
-        .at_place(name)
-        .remedy("leave the row out, or weigh it 0"))
+    let fine = |w: f64| w.is_finite() && w >= 0.0;
+    expect(weights, fine, "weights from 0 on", name)
+        .map_err(|e| e.remedy("leave the row out, or weigh it 0"))
 }
 
 /// Refuses numbers without bits: what double precision may have rounded, fractions, and what is below 0.
 fn check_bits(bits: &[f64], name: &str) -> Result<()> {
-    let whole = |v: &f64| (0.0..9_007_199_254_740_992.0).contains(v) && v.fract() == 0.0;
-    let Some(row) = bits.iter().position(|v| !whole(v)) else {
-        return Ok(());
-    };
-    let what = format!(
-        "expected whole numbers from 0 to 2^53 - 1, got {} in row {row} (from 0)",
-        bits[row]
-    );
-    let e = Error::input(what).at_place(name);
-    Err(e.remedy("several columns of at most 53 bits each"))
+    let whole = |v: f64| (0.0..9_007_199_254_740_992.0).contains(&v) && v.fract() == 0.0;
+    expect(bits, whole, "whole numbers from 0 to 2^53 - 1", name)
+        .map_err(|e| e.remedy("several columns of at most 53 bits each"))
 }
 
 /// Refuses angles out of range, with a hint where the columns look swapped.
