@@ -338,13 +338,14 @@ fn grouped(problem: &Problem, data: &Data, space: Space, folds: Vec<Fold>) -> Re
             folds,
         });
     }
-    // A result of a row is complete in one part, so its pairs are visited from its side alone.
+    // Parts give results to their rows of x, so pairs are visited from the side of these alone.
     let by_row = folds.iter().all(|fold| fold.traits().by_row);
     let space = match by_row {
         true => whole(space, problem, &folds),
         false => space,
     };
-    let parts = Arc::new(kept.parts(&space)?);
+    let whole_rows = folds.iter().any(|fold| fold.traits().whole_rows);
+    let parts = Arc::new(kept.parts(&space, whole_rows)?);
     let fold = |fold| Grouped::new(fold, parts.clone(), &space).map(Fold::Grouped);
     let folds = folds.into_iter().map(fold).collect::<Result<_>>()?;
     Ok(ByGroups {

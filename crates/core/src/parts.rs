@@ -22,16 +22,20 @@
 //! plain questions serves parts. `fold/grouped.rs` puts the answers together.
 
 use crate::error::{Error, Result};
-use crate::keys::{NONE, RowKeys};
-use crate::opt::Opt;
+use crate::keys::RowKeys;
 use crate::pair::Side;
-use crate::space::{Band, Domain, Space, Window};
+use crate::space::{Domain, Space, Window};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The most parts of a question: each takes some microseconds and some hundred bytes.
-const MOST_PARTS: usize = 1 << 24;
+mod apart;
+mod sorted;
+
+use apart::Apart;
+pub use sorted::Part;
+pub(crate) use sorted::RowSet;
+use sorted::{Cell, Sorted, few};
 
 /// Which pairs a condition on keys keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,86 +53,6 @@ pub struct Within {
     pub keys: RowKeys,
     /// Which pairs stay.
     pub keep: Keep,
-}
-
-/// Some rows of one side: a range of the sorted rows, without another range inside it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct RowSet {
-    all: Range<usize>,
-    without: Range<usize>,
-    /// Whether the rows stay in the order that they have, some of them several times.
-    as_listed: bool,
-}
-
-impl RowSet {
-    /// Rows in the order of a list.
-    pub(crate) fn listed(all: Range<usize>) -> RowSet {
-        RowSet {
-            as_listed: true,
-            ..all.into()
-        }
-    }
-    fn len(&self) -> usize {
-        self.all.len() - self.without.len()
-    }
-    /// Lists the rows, in ascending order unless they are of a list.
-    pub(crate) fn list(&self, order: &[u32]) -> Vec<u32> {
-        let mut rows = order[self.all.start..self.without.start].to_vec();
-        rows.extend_from_slice(&order[self.without.end..self.all.end]);
-        if !self.as_listed {
-            rows.sort_unstable();
-        }
-        rows
-    }
-}
-
-impl RowSet {
-    /// Returns the range that the rows are, where none is left out inside it.
-    fn range(&self) -> Option<Range<usize>> {
-        self.without.is_empty().then(|| self.all.clone())
-    }
-}
-
-impl From<Range<usize>> for RowSet {
-    fn from(all: Range<usize>) -> RowSet {
-        let without = all.end..all.end;
-        RowSet {
-            all,
-            without,
-            as_listed: false,
-        }
-    }
-}
-
-/// A part: rows of x with one group and one key, against rows of y with one group.
-#[derive(Clone, Debug)]
-pub struct Part {
-    pub(crate) rows: RowSet,
-    pub(crate) cols: RowSet,
-    /// Which of their pairs: [`Domain::Cross`], or the domain of the question if both sides have
-    /// the same rows.
-    pub domain: Domain,
-    /// The groups of its rows of x and of y. In a triangular domain the lower group is first.
-    pub groups: [u32; 2],
-    /// The columns that each of its rows meets, by its own numbers of rows.
-    pub band: Option<Band>,
-}
-
-impl Part {
-    /// Returns whether a pair (i, j) means (j, i), too.
-    pub(crate) fn is_half(&self) -> bool {
-        matches!(self.domain, Domain::Triangle | Domain::Diagonal)
-    }
-    /// Returns the pairs of the part, by its own numbers of rows.
-    pub fn space(&self, cutoff: Option<f64>) -> Space {
-        Space {
-            domain: self.domain,
-            n: self.rows.len(),
-            m: self.cols.len(),
-            cutoff,
-            band: self.band.clone(),
-        }
-    }
 }
 
 /// Pairs (i, j) by the numbers of their rows, in the order given.
@@ -184,10 +108,13 @@ pub struct KeyParts {
     starts: Vec<usize>,
     /// Whether pairs (i, j) represent (j, i), so that groups are unordered pairs.
     pub half: bool,
+    /// Whether the result of a row may come from several parts.
+    pub several: bool,
 }
 
 impl KeyParts {
-    /// Returns the parts for these groups and this condition.
+    /// Returns the parts for these groups and this condition. `whole_rows` says that each row and
+    /// group of y must have all of its pairs in one part.
     ///
     /// # Errors
     /// `Request` for too many parts.
@@ -195,23 +122,29 @@ impl KeyParts {
         by: Option<RowKeys>,
         within: Option<Within>,
         window: Window,
-        space: &Space,
+        (space, whole_rows): (&Space, bool),
     ) -> Result<KeyParts> {
-        let side = |side: usize, rows: usize| Sorted::new(by.as_ref(), within.as_ref(), side, rows);
+        let keys = within.as_ref().map(|within| &within.keys);
+        let side = |side: usize, rows: usize| Sorted::new(by.as_ref(), keys, side, rows);
         let x = side(0, space.n);
         // One table is sorted once.
         let y = match space.is_self() {
             true => x.clone(),
             false => side(1, space.m),
         };
-        let mut list = vec![];
         let keep = within.as_ref().map(|w| w.keep);
-        for cell in &x.cells {
-            let first = list.len();
-            others(cell, &y, keep, space, &mut list)?;
-            if !window.is_open() {
-                let made = list.drain(first..).collect();
-                list.extend(windowed(made, &window, [&x.order, &y.order]));
+        let orders = [&x.order[..], &y.order];
+        let several = keep == Some(Keep::Other) && !whole_rows && Apart::is_deep(&x);
+        let mut list = vec![];
+        if several {
+            let half = space.is_triangular();
+            list = windowed(Apart::of_all_groups([&x, &y], half)?, &window, orders);
+        } else {
+            for cell in &x.cells {
+                let mut made = vec![];
+                others(cell, &y, keep, space, &mut made)?;
+                list.extend(windowed(made, &window, orders));
+                few(&list)?;
             }
         }
         let parts = KeyParts {
@@ -224,6 +157,7 @@ impl KeyParts {
             orders: [x.order, y.order],
             starts: vec![],
             half: space.is_triangular(),
+            several,
         };
         parts.counted()
     }
@@ -247,6 +181,7 @@ impl KeyParts {
             orders,
             starts: vec![],
             half,
+            several: false,
         };
         parts.counted()
     }
@@ -414,89 +349,11 @@ impl Places {
     }
 }
 
-/// The rows of one side, sorted by group, then by key, then by row.
-#[derive(Clone)]
-struct Sorted {
-    order: Vec<u32>,
-    cells: Vec<Cell>,
-    /// The cells of each group that has rows.
-    runs: Vec<Range<usize>>,
-    /// The cells by key, then by group.
-    by_key: Vec<usize>,
-}
-
-/// The rows of a side with one group and one key.
-#[derive(Clone)]
-struct Cell {
-    group: u32,
-    key: u32,
-    rows: Range<usize>,
-}
-
-impl Sorted {
-    fn new(by: Option<&RowKeys>, within: Option<&Within>, side: usize, rows: usize) -> Sorted {
-        let code =
-            |keys: Option<&RowKeys>, row: u32| keys.map_or(0, |k| k.codes[side][row as usize]);
-        let place = |row: u32| [code(by, row), code(within.map(|w| &w.keys), row)];
-        let order = match (by, within) {
-            // Many rows of few groups: counted, not compared.
-            (Some(by), None) => by_group(&by.codes[side], by.len()),
-            _ => {
-                // A row without a group or a key is in no part.
-                let mut order: Vec<u32> = (0..rows as u32)
-                    .filter(|row| !place(*row).contains(&NONE))
-                    .collect();
-                order.sort_by_key(|row| place(*row));
-                order
-            }
-        };
-        let mut cells: Vec<Cell> = vec![];
-        for (at, row) in order.iter().enumerate() {
-            let [group, key] = place(*row);
-            match cells.last_mut() {
-                Some(last) if (last.group, last.key) == (group, key) => last.rows.end = at + 1,
-                _ => cells.push(Cell {
-                    group,
-                    key,
-                    rows: at..at + 1,
-                }),
-            }
-        }
-        let mut runs: Vec<Range<usize>> = vec![];
-        for at in 0..cells.len() {
-            match runs.last_mut() {
-                Some(run) if cells[run.start].group == cells[at].group => run.end = at + 1,
-                _ => runs.push(at..at + 1),
-            }
-        }
-        let mut by_key: Vec<usize> = (0..cells.len()).collect();
-        by_key.sort_by_key(|at| (cells[*at].key, cells[*at].group));
-        Sorted {
-            order,
-            cells,
-            runs,
-            by_key,
-        }
-    }
-    /// The cells with this key, by group.
-    fn with_key(&self, key: u32) -> &[usize] {
-        let place = |test: fn(u32, u32) -> bool| {
-            self.by_key
-                .partition_point(|at| test(self.cells[*at].key, key))
-        };
-        &self.by_key[place(|k, key| k < key)..place(|k, key| k <= key)]
-    }
-    /// The sorted rows that `cells` have.
-    fn rows_of(&self, cells: &Range<usize>) -> Range<usize> {
-        if cells.is_empty() {
-            return 0..0;
-        }
-        self.cells[cells.start].rows.start..self.cells[cells.end - 1].rows.end
-    }
-}
-
 /// Returns the parts with the pairs that `window` keeps, where it keeps some.
 fn windowed(list: Vec<Part>, window: &Window, [x, y]: [&[u32]; 2]) -> Vec<Part> {
+    if window.is_open() {
+        return list;
+    }
     let with_band = |part: Part| {
         let (rows, cols) = (part.rows.list(x), part.cols.list(y));
         let rows = rows.iter().map(|row| *row as usize);
@@ -509,33 +366,6 @@ fn windowed(list: Vec<Part>, window: &Window, [x, y]: [&[u32]; 2]) -> Vec<Part> 
         some.then_some(part)
     };
     list.into_iter().filter_map(with_band).collect()
-}
-
-/// Returns the rows that have a group, by group.
-fn by_group(codes: &[u32], groups: usize) -> Vec<u32> {
-    let mut next = vec![0usize; groups + 1];
-    let members = || codes.iter().enumerate().filter(|(_, code)| **code != NONE);
-    members().for_each(|(_, code)| next[*code as usize + 1] += 1);
-    (0..groups).for_each(|group| next[group + 1] += next[group]);
-    let mut order = vec![0; next[groups]];
-    for (row, code) in members() {
-        let to = &mut next[*code as usize];
-        order[*to] = row as u32;
-        *to += 1;
-    }
-    order
-}
-
-/// Refuses more parts than there may be.
-fn few(list: &[Part]) -> Result<()> {
-    if list.len() <= MOST_PARTS {
-        return Ok(());
-    }
-    let e = Error::request(format!("more than {MOST_PARTS} pairs of groups"));
-    Err(e
-        .at_place(Opt::By)
-        .limit(format!("{MOST_PARTS} pairs of groups that have rows"))
-        .remedy("merge small groups"))
 }
 
 /// Appends the parts of the rows `cell` of x.
@@ -595,11 +425,7 @@ fn others(
                 // Of (i, j) and (j, i) the one whose first row has the lower key.
                 let cols = match half {
                     true => y.rows_of(&(above..run.end)).into(),
-                    false if below == above => y.rows_of(run).into(),
-                    false => RowSet {
-                        without: y.rows_of(&(below..above)),
-                        ..y.rows_of(run).into()
-                    },
+                    false => RowSet::from(y.rows_of(run)).except(y.rows_of(&(below..above))),
                 };
                 add(group, cols, false)?;
             }

@@ -136,12 +136,14 @@ impl Conditions {
         let parts = KeyParts::of_list((self.by, self.within, self.window), listed, cut, half)?;
         Ok(parts.with_batches(batches))
     }
-    /// Returns the parts of a question with keys.
+    /// Returns the parts of a question with keys. `whole_rows` says that a row must have all of its
+    /// pairs in one part.
     ///
     /// # Errors
     /// `Request` for too many parts.
-    pub(super) fn parts(self, space: &Space) -> Result<KeyParts> {
-        let parts = KeyParts::new(self.by, self.within, self.window, space)?;
+    pub(super) fn parts(self, space: &Space, whole_rows: bool) -> Result<KeyParts> {
+        let kept = (space, whole_rows);
+        let parts = KeyParts::new(self.by, self.within, self.window, kept)?;
         Ok(parts.with_batches(self.batches))
     }
 }

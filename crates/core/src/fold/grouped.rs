@@ -11,6 +11,9 @@
 //! join, top    slot of part   its matches, with the rows of the question
 //! ```
 //!
+//! Of many different keys (`parts/apart.rs`) a row of x and a group of y have several parts, whose
+//! states by row are merged at the end, in the order of the parts.
+//!
 //! Of batches each group has one part and an answer of its own: a histogram for each, one result in all
 //! for each, the best pairs of each, matrices one after another.
 //!
@@ -370,6 +373,9 @@ impl Accumulate for Grouped {
         if self.parts.batches {
             hash.text("batches");
         }
+        if self.parts.several {
+            hash.text("several parts of a row");
+        }
         self.inner.identify(hash);
     }
     fn identify_weights(&self, hash: &mut Hash) {
@@ -556,6 +562,23 @@ impl Grouped {
             .iter()
             .map(|column| alone.all(column).repeated(self.rows[side] * groups))
             .collect();
+        if self.parts.several {
+            for group in 0..groups {
+                let total = self.merged(state, Some(group as u32));
+                let [n, m] = self.rows;
+                let Some(answer) = self.inner.columns(&total, n, m) else {
+                    continue;
+                };
+                for (all, column) in all.iter_mut().zip(&answer.columns) {
+                    let numbers = answer.all(column).into_owned();
+                    for row in 0..n {
+                        let to = (row * groups + group) * lines;
+                        all.put(to, &numbers, row * lines..(row + 1) * lines);
+                    }
+                }
+            }
+            return all;
+        }
         for (slot, state) in &state.slots {
             let [n, m] = self.size(*slot);
             let Some(answer) = self.inner.columns(state, n, m) else {
@@ -576,6 +599,20 @@ impl Grouped {
                     let to = (*row as usize * groups + group) * lines;
                     all.put(to, &numbers, local * lines..(local + 1) * lines);
                 }
+            }
+        }
+        all
+    }
+    /// Merges the states of parts with `group` of y, or of all parts, which are by row of x.
+    fn merged(&self, state: &GroupedState, group: Option<u32>) -> State {
+        let [n, m] = self.rows;
+        let mut all = self.inner.start(n, m);
+        for (slot, state) in &state.slots {
+            let of_part = self.parts.list[*slot as usize].groups[1];
+            if group.is_none_or(|group| group == of_part) {
+                let (rows, cols) = self.sides(*slot);
+                let named = self.inner.with_columns(state.clone(), &cols);
+                self.inner.merge_sorted(&mut all, named, &rows);
             }
         }
         all
@@ -731,28 +768,20 @@ impl Grouped {
     }
     /// The rows with a match, or without one.
     fn matched<'a>(&'a self, state: &'a GroupedState) -> Columns<'a> {
-        let anti = matches!(&*self.inner, Fold::Join(join) if join.kind == JoinKind::Anti);
-        let mut listed = vec![anti; self.rows[0]];
-        for (slot, state) in &state.slots {
-            let (rows, cols) = self.sides(*slot);
-            let Some(answer) = self.inner.columns(state, rows.len(), cols.len()) else {
-                continue;
-            };
-            rows.iter().for_each(|row| listed[*row as usize] = false);
-            for column in &answer.columns {
-                let found = answer.all(column);
-                for line in 0..answer.lines() {
-                    listed[rows[found.get(line) as usize] as usize] = true;
-                }
-            }
-        }
-        let rows = (0..listed.len()).filter(|row| listed[*row]);
-        let rows: Vec<u64> = rows.map(|row| row as u64).collect();
-        let lines = rows.len();
+        let [n, m] = self.rows;
+        let all = self.merged(state, None);
+        let answer = self.inner.columns(&all, n, m);
+        let rows = answer.iter().flat_map(|answer| {
+            let all = |column| answer.all(column).into_owned();
+            answer.columns.iter().map(all)
+        });
+        let rows: Vec<Numbers<'static>> = rows.collect();
+        let lines = rows.first().map_or(0, |rows| rows.len());
+        let named = |rows| Column::new("i", Role::Row(Side::X), rows);
         Columns::new(
             Layout::Table,
             vec![lines],
-            vec![Column::new("i", Role::Row(Side::X), rows)],
+            rows.into_iter().map(named).collect(),
         )
     }
 }

@@ -171,6 +171,11 @@ pub trait Accumulate: Debug {
     fn merge_sorted(&self, into: &mut Self::State, from: Self::State, _order: &[u32]) {
         self.merge(into, from);
     }
+    /// Returns a state whose row j of y is `cols[j]` in the question. These ascend, so ties keep
+    /// their order.
+    fn with_columns(&self, state: Self::State, _cols: &[u32]) -> Self::State {
+        state
+    }
     /// Mixes in everything that decides the answer, except the weights. Partial results of
     /// different folds then have different identities and do not merge.
     fn identify(&self, hash: &mut Hash);
@@ -333,6 +338,16 @@ macro_rules! folds {
                 match (self, into, from) {
                     $((Fold::$name(f), State::$name(a), State::$name(b)) => f.merge_sorted(a, b, order),)+
                     _ => debug_assert!(false, "states of different folds"),
+                }
+            }
+            /// Returns a state whose row j of y is `cols[j]` in the question.
+            pub(crate) fn with_columns(&self, state: State, cols: &[u32]) -> State {
+                match (self, state) {
+                    $((Fold::$name(f), State::$name(s)) => State::$name(f.with_columns(s, cols)),)+
+                    (_, state) => {
+                        debug_assert!(false, "the state of another fold");
+                        state
+                    }
                 }
             }
             /// Mixes in what decides the answer, but for weights.

@@ -131,6 +131,10 @@ impl Accumulate for Nearest {
     fn merge_sorted(&self, into: &mut NearestState, from: NearestState, order: &[u32]) {
         into.merge_sorted(self, from, order);
     }
+    fn with_columns(&self, state: NearestState, cols: &[u32]) -> NearestState {
+        let first = state.start;
+        state.of_some_rows(first, cols)
+    }
     fn identify(&self, hash: &mut Hash) {
         hash.text(&format!("{self:?}"));
     }

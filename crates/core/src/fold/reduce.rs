@@ -190,6 +190,10 @@ impl Accumulate for Reduce {
     fn merge_sorted(&self, into: &mut ReduceState, from: ReduceState, order: &[u32]) {
         into.merge_sorted(self, &from, order);
     }
+    fn with_columns(&self, state: ReduceState, cols: &[u32]) -> ReduceState {
+        let first = state.span().start;
+        state.of_some_rows(self, first, cols)
+    }
     fn close(&self, state: &mut ReduceState, rows: Option<usize>) {
         // Every row of x adds to every row of y.
         match rows {

@@ -224,6 +224,82 @@ fn many_keys_cost_in_proportion_to_the_pairs_kept() {
     assert_eq!(answer.outcome.tally.counted, n as u64 / 2);
 }
 
+/// Rows with many different keys: `most` of them have one key, and some keys are of one table alone.
+fn many_keys(lcg: &mut Lcg, n: usize, [keys, most]: [usize; 2]) -> Table {
+    let items = (0..2 * n).map(|_| lcg.below(64) as f64 / 64.0).collect();
+    let key = |lcg: &mut Lcg| match lcg.below(n) < most {
+        true => 7.0,
+        false => lcg.below(keys) as f64 * 3.0 - lcg.below(2) as f64,
+    };
+    let attributes = (0..n).flat_map(|row| [lcg.below(3) as f64, key(lcg), (row / 2) as f64]);
+    let attributes = Table::f64(n, 3, attributes.collect()).unwrap();
+    let names = ["kind", "block", "time"].map(str::to_string).to_vec();
+    Table::f64(n, 2, items)
+        .unwrap()
+        .with_attributes(attributes.with_names(names).unwrap())
+        .unwrap()
+}
+
+#[test]
+fn many_different_keys_have_the_answer_of_a_double_loop() {
+    let mut lcg = Lcg::new(157);
+    for (at, fold) in BY_GROUPS.iter().chain(&FOUND).enumerate() {
+        for (n, two, [keys, most]) in [
+            (300, false, [600, 0]),
+            (300, true, [600, 0]),
+            (260, at % 2 == 0, [520, 240]),
+        ] {
+            let weighed = fold.contains("weights");
+            let x = many_keys(&mut lcg, n, [keys, most]);
+            let y = two.then(|| many_keys(&mut lcg, n / 2 + 1, [2 * keys, most / 2]));
+            let data = self::weighed(&mut lcg, x, y, weighed);
+            let domain = (!two).then_some("ordered");
+            let found = at >= BY_GROUPS.len();
+            for asked in [
+                "within = 'other:block'",
+                "within = 'other:block and window:time:20'",
+                "by = 'kind'\nwithin = 'other:block'",
+            ] {
+                if !(found && asked.starts_with("by")) {
+                    check(&problem(asked, fold, domain, two, false), &data).unwrap();
+                }
+            }
+            if !two && fold.contains("histogram") {
+                let asked = "within = 'other:block'";
+                check(&problem(asked, fold, Some("triangle"), false, false), &data).unwrap();
+            }
+        }
+    }
+}
+
+/// Rows are laid out a few times each, and not once for each key.
+#[test]
+fn different_keys_lay_out_rows_a_few_times_each() {
+    let n = 20_000;
+    let mut lcg = Lcg::new(22);
+    let data = alone(many_keys(&mut lcg, n, [5_000, 0]));
+    let problem = problem(
+        "within = 'other:block'",
+        "{ kind = 'nearest', k = 2 }",
+        None,
+        false,
+        false,
+    );
+    let job = describe(&problem, data).unwrap();
+    let parts = job.parts.as_ref().unwrap();
+    let laid: usize = (0..parts.list.len())
+        .map(|at| parts.rows(at).len() + parts.cols(at).len())
+        .sum();
+    assert!(laid < 100 * n, "{laid}");
+    let keys = &parts.within.as_ref().unwrap().keys;
+    let mut rows = vec![0u64; keys.len()];
+    keys.codes[0]
+        .iter()
+        .for_each(|key| rows[*key as usize] += 1);
+    let own: u64 = rows.iter().map(|rows| rows * rows).sum();
+    assert_eq!(job.pairs().unwrap(), (n * n) as u64 - own);
+}
+
 /// The range of a histogram is found in a pass of its own, in which no hull of a group settles pairs:
 /// groups that are far apart have the largest distance.
 #[test]
