@@ -1,6 +1,6 @@
 //! A crate exists for what it forbids: core and the planners do no I/O, start no threads and read
 //! no clock; core knows no platform. The planner of sum-products searches on the threads of its
-//! caller. Files are touched in `io` alone.
+//! caller. Files are touched in `io` alone. Kernels call nothing that is left out of line.
 
 use super::{circles, shipped};
 use crate::Violation;
@@ -19,6 +19,8 @@ const OUTSIDE: &[&str] = &[
 ];
 const PLATFORM: &[&str] = &["cfg(target_", "cfg!(target_", "std::arch", "core::arch"];
 const THREADS: &[&str] = &["rayon"];
+/// Functions that a compiler puts into a kernel only in a pass over the whole crate.
+const OUT_OF_LINE: &[&str] = &["array::from_fn"];
 /// Ways to open, make or remove a file, and to ask about one.
 const FILES: &[&str] = &[
     "std::fs",
@@ -47,7 +49,7 @@ struct Duty {
     what: &'static str,
 }
 
-const DUTIES: [Duty; 4] = [
+const DUTIES: [Duty; 5] = [
     Duty {
         within: &["crates/core/"],
         except: &[],
@@ -65,6 +67,16 @@ const DUTIES: [Duty; 4] = [
         except: &[],
         forbidden: &[OUTSIDE],
         what: "in a planner, which does no I/O, starts no threads and reads no clock",
+    },
+    Duty {
+        within: &[
+            "crates/vector/src/simd/",
+            "crates/cpu/src/kernels/",
+            "crates/product/src/cpu/",
+        ],
+        except: &["crates/vector/src/simd/arrays.rs"],
+        forbidden: &[OUT_OF_LINE],
+        what: "in a kernel, which loses its instruction set there: `zipfold_vector::simd::array_of`",
     },
     Duty {
         within: &["crates/", "python/"],

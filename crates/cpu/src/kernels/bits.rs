@@ -16,7 +16,7 @@
 //! formula asks for in bits, in any order of terms.
 
 use std::ops::Range;
-use zipfold_vector::simd::{Element, Isa};
+use zipfold_vector::simd::{Element, Isa, array_of, change_each};
 
 /// Columns that are counted side by side.
 const PANEL: usize = 16;
@@ -181,16 +181,16 @@ fn cells<T: Element>(block: BitBlock<'_, T>, op: impl Fn(u64, u64) -> u64 + Copy
         for start in rows.clone().step_by(ROWS) {
             let held = ROWS.min(rows.end - start);
             // Rows past the end repeat the last.
-            let at: [usize; ROWS] = std::array::from_fn(|r| start + r.min(held - 1));
+            let at: [usize; ROWS] = array_of(|r| start + r.min(held - 1));
             let mut sums = [[0u64; PANEL]; ROWS];
             for w in 0..x.per_row {
                 let lanes = y.panel(panel, w);
-                for (sums, row) in sums.iter_mut().zip(at) {
+                change_each(&mut sums, at, |sums, row| {
                     let word = x.word(row, w);
-                    for (sum, lane) in sums.iter_mut().zip(lanes) {
-                        *sum += u64::from(op(word, *lane).count_ones());
-                    }
-                }
+                    change_each(sums, *lanes, |sum, lane| {
+                        *sum += u64::from(op(word, lane).count_ones());
+                    });
+                });
             }
             for (r, sums) in sums.iter().enumerate().take(held) {
                 let to = &mut out[(start + r - rows.start) * ld + mine.start - cols.start..]

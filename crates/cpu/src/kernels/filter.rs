@@ -17,7 +17,7 @@
 
 use super::dense::step::ReduceStep;
 use super::dense::{DenseReduction, by_form};
-use zipfold_vector::simd::{Element, Isa, Kernel, Lanes};
+use zipfold_vector::simd::{Element, Isa, Kernel, Lanes, array_of, change_each};
 
 /// Lanes of a strip of columns.
 pub const STRIP: usize = 8;
@@ -198,7 +198,7 @@ impl<O: ReduceStep> Kernel<f64> for ExactSums<'_, O> {
         let chunks = self.0.strips.chunks_exact(BESIDE);
         let rest = chunks.remainder();
         for beside in chunks {
-            self.beside::<S, BESIDE>(s, std::array::from_fn(|at| beside[at]));
+            self.beside::<S, BESIDE>(s, array_of(|at| beside[at]));
         }
         rest.iter()
             .for_each(|strip| self.beside::<S, 1>(s, [*strip]));
@@ -214,13 +214,13 @@ impl<O: ReduceStep> ExactSums<'_, O> {
         for part in (0..STRIP).step_by(S::N) {
             let mut sums = [s.splat(0.0); W];
             for (k, x) in x.iter().enumerate() {
-                for (sum, t) in sums.iter_mut().zip(strips) {
+                change_each(&mut sums, strips, |sum, t| {
                     // SAFETY: `exact` found the strip within `y`, and N divides STRIP.
                     unsafe {
                         let y = s.load(y.as_ptr().add(t * stride + k * STRIP + part));
                         *sum = O::step::<f64, S, true>(s, one, *sum, x, y);
                     }
-                }
+                });
             }
             for (sum, t) in sums.into_iter().zip(strips) {
                 // SAFETY: `exact` found the strip within `out`.

@@ -15,7 +15,7 @@
 //! which lets in a few candidates more and never loses one.
 
 use std::cmp::Ordering;
-use zipfold_vector::simd::{Element, Isa, Kernel, Lanes, first_lanes};
+use zipfold_vector::simd::{Element, Isa, Kernel, Lanes, array_of, first_lanes};
 
 /// Entries up to which every candidate is inserted at once; beyond, candidates gather and are
 /// selected in bulk.
@@ -181,7 +181,7 @@ impl<T: Element, F: Fn(usize) -> u32> Kernel<T> for CandidateRow<'_, T, F> {
 fn scan<T: Element, S: Lanes<T>>(s: S, values: &[T], mut at: usize, bound: T) -> (usize, u32) {
     let limit = s.splat(bound);
     while at + 4 * S::N <= values.len() {
-        let m: [S::M; 4] = core::array::from_fn(|i| {
+        let m: [S::M; 4] = array_of(|i| {
             // SAFETY: `at` and the offsets stay N or more below the end.
             let four = unsafe { s.load(values.as_ptr().add(at + i * S::N)) };
             s.le(four, limit)

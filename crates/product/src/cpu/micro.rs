@@ -16,7 +16,7 @@
 //! take it in several, which read the panels again from the nearest cache.
 
 use super::number::Number;
-use zipfold_vector::simd::{Isa, Kernel, Lanes};
+use zipfold_vector::simd::{Isa, Kernel, Lanes, change_each};
 
 /// Vectors of rows in a full tile of the matrix kernel.
 pub(super) const ROWS: usize = 3;
@@ -132,9 +132,9 @@ impl<T: Number> Outer<T> {
                 }
                 for (c, sums) in sums.iter_mut().enumerate() {
                     let y = s.splat(*b.add(c));
-                    for (sum, x) in sums.iter_mut().zip(rows) {
+                    change_each(sums, rows, |sum, x| {
                         *sum = taken::<T, S, MAX>(s, *sum, x, y);
-                    }
+                    });
                 }
                 (a, b) = (a.wrapping_add(width), b.wrapping_add(COLUMNS));
             }
@@ -269,9 +269,9 @@ impl<T: Number> Inner<T> {
                     }
                     for c in 0..C {
                         let y = s.load(b.add(c * T::LANES));
-                        for (sums, x) in sums.iter_mut().zip(held) {
+                        change_each(&mut sums, held, |sums, x| {
                             sums[c] = taken::<T, S, MAX>(s, sums[c], x, y);
-                        }
+                        });
                     }
                 } else {
                     let mut held = [s.splat(T::ZERO); C];
@@ -280,9 +280,9 @@ impl<T: Number> Inner<T> {
                     }
                     for (r, sums) in sums.iter_mut().enumerate() {
                         let x = s.load(a.add(r * T::LANES));
-                        for (sum, y) in sums.iter_mut().zip(held) {
+                        change_each(sums, held, |sum, y| {
                             *sum = taken::<T, S, MAX>(s, *sum, x, y);
-                        }
+                        });
                     }
                 }
                 (a, b) = (a.wrapping_add(rows), b.wrapping_add(columns));

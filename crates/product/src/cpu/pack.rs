@@ -19,6 +19,7 @@
 use super::number::Number;
 use zipfold_vector::memory::Block;
 use zipfold_vector::prefetch;
+use zipfold_vector::simd::array_of;
 
 /// What is packed: rows (or columns) and the depth, by their offsets from where a product begins.
 #[derive(Clone, Copy, Debug)]
@@ -112,7 +113,7 @@ unsafe fn by_rows<T: Transpose>(
     // Rows in the buffer begin at different lines of the cache.
     const APART: usize = LONGEST + 2 * LINE;
     let mut near = Lines([T::default(); HIGH * APART]);
-    let near_depth: [usize; LONGEST] = std::array::from_fn(|k| k);
+    let near_depth: [usize; LONGEST] = array_of(|k| k);
     for (base, place) in products {
         for part in parts {
             for (r, row) in part.rows.iter().enumerate() {
@@ -121,7 +122,7 @@ unsafe fn by_rows<T: Transpose>(
                 let from = &from[first..][..depth.len()];
                 near.0[r * APART..][..depth.len()].copy_from_slice(from);
             }
-            let rows: [usize; HIGH] = std::array::from_fn(|r| r * APART);
+            let rows: [usize; HIGH] = array_of(|r| r * APART);
             let part = PanelRows {
                 rows: &rows[..part.rows.len()],
                 straight: false,

@@ -6,6 +6,7 @@
 //! the intrinsics is `#[inline(always)]`, because a function that is not inlined would be compiled
 //! without those features.
 
+mod arrays;
 mod isa;
 pub mod math;
 mod scalar;
@@ -21,6 +22,7 @@ pub mod tables;
 #[cfg(test)]
 mod tests;
 
+pub use arrays::{array_of, change_each, each_of};
 pub use isa::Isa;
 pub use scalar::Scalar;
 

@@ -1,5 +1,6 @@
 //! Arrays in portable Rust; the compiler makes of them what the baseline of the target allows.
 
+use super::arrays::{array_of, each_of};
 use super::{Element, Kernel, Lanes, Widen};
 
 /// The portable instruction set.
@@ -41,35 +42,35 @@ macro_rules! scalar {
             }
             #[inline(always)]
             fn add(self, a: Self::V, b: Self::V) -> Self::V {
-                std::array::from_fn(|i| a[i] + b[i])
+                array_of(|i| a[i] + b[i])
             }
             #[inline(always)]
             fn sub(self, a: Self::V, b: Self::V) -> Self::V {
-                std::array::from_fn(|i| a[i] - b[i])
+                array_of(|i| a[i] - b[i])
             }
             #[inline(always)]
             fn mul(self, a: Self::V, b: Self::V) -> Self::V {
-                std::array::from_fn(|i| a[i] * b[i])
+                array_of(|i| a[i] * b[i])
             }
             #[inline(always)]
             fn div(self, a: Self::V, b: Self::V) -> Self::V {
-                std::array::from_fn(|i| a[i] / b[i])
+                array_of(|i| a[i] / b[i])
             }
             #[inline(always)]
             fn min(self, a: Self::V, b: Self::V) -> Self::V {
-                std::array::from_fn(|i| if a[i] < b[i] { a[i] } else { b[i] })
+                array_of(|i| if a[i] < b[i] { a[i] } else { b[i] })
             }
             #[inline(always)]
             fn max(self, a: Self::V, b: Self::V) -> Self::V {
-                std::array::from_fn(|i| if a[i] > b[i] { a[i] } else { b[i] })
+                array_of(|i| if a[i] > b[i] { a[i] } else { b[i] })
             }
             #[inline(always)]
             fn mul_add(self, a: Self::V, b: Self::V, c: Self::V) -> Self::V {
-                std::array::from_fn(|i| a[i] * b[i] + c[i])
+                array_of(|i| a[i] * b[i] + c[i])
             }
             #[inline(always)]
             fn fma(self, a: Self::V, b: Self::V, c: Self::V) -> Self::V {
-                std::array::from_fn(|i| a[i].mul_add(b[i], c[i]))
+                array_of(|i| a[i].mul_add(b[i], c[i]))
             }
             #[inline(always)]
             fn sub_on_mul(self, _one: Self::V, a: Self::V, b: Self::V) -> Self::V {
@@ -77,11 +78,11 @@ macro_rules! scalar {
             }
             #[inline(always)]
             fn abs(self, a: Self::V) -> Self::V {
-                a.map(<$t>::abs)
+                each_of(a, <$t>::abs)
             }
             #[inline(always)]
             fn toward(self, a: Self::V, b: Self::V) -> Self::V {
-                std::array::from_fn(|i| if b[i].is_sign_negative() { -a[i] } else { a[i] })
+                array_of(|i| if b[i].is_sign_negative() { -a[i] } else { a[i] })
             }
             #[inline(always)]
             fn max_abs(self, acc: Self::V, a: Self::V) -> Self::V {
@@ -89,39 +90,39 @@ macro_rules! scalar {
             }
             #[inline(always)]
             fn sqrt(self, a: Self::V) -> Self::V {
-                a.map(<$t>::sqrt)
+                each_of(a, <$t>::sqrt)
             }
             #[inline(always)]
             fn round(self, a: Self::V) -> Self::V {
-                a.map(<$t>::round_ties_even)
+                each_of(a, <$t>::round_ties_even)
             }
             #[inline(always)]
             fn fract(self, a: Self::V) -> Self::V {
-                a.map(|x| x - x.floor())
+                each_of(a, |x| x - x.floor())
             }
             #[inline(always)]
             fn lt(self, a: Self::V, b: Self::V) -> Self::M {
-                std::array::from_fn(|i| a[i] < b[i])
+                array_of(|i| a[i] < b[i])
             }
             #[inline(always)]
             fn le(self, a: Self::V, b: Self::V) -> Self::M {
-                std::array::from_fn(|i| a[i] <= b[i])
+                array_of(|i| a[i] <= b[i])
             }
             #[inline(always)]
             fn eq(self, a: Self::V, b: Self::V) -> Self::M {
-                std::array::from_fn(|i| a[i] == b[i])
+                array_of(|i| a[i] == b[i])
             }
             #[inline(always)]
             fn and(self, a: Self::M, b: Self::M) -> Self::M {
-                std::array::from_fn(|i| a[i] & b[i])
+                array_of(|i| a[i] & b[i])
             }
             #[inline(always)]
             fn or(self, a: Self::M, b: Self::M) -> Self::M {
-                std::array::from_fn(|i| a[i] | b[i])
+                array_of(|i| a[i] | b[i])
             }
             #[inline(always)]
             fn blend(self, m: Self::M, a: Self::V, b: Self::V) -> Self::V {
-                std::array::from_fn(|i| if m[i] { a[i] } else { b[i] })
+                array_of(|i| if m[i] { a[i] } else { b[i] })
             }
             #[inline(always)]
             fn bits(self, m: Self::M) -> u32 {
@@ -129,14 +130,14 @@ macro_rules! scalar {
             }
             #[inline(always)]
             fn mask(self, bits: u32) -> Self::M {
-                std::array::from_fn(|i| bits >> i & 1 == 1)
+                array_of(|i| bits >> i & 1 == 1)
             }
             #[inline(always)]
             unsafe fn store_i32<const SHIFT: i32>(self, v: Self::V, p: *mut i32) {
                 // SAFETY: the caller promises `N` writable values.
                 unsafe {
                     p.cast::<[i32; $n]>()
-                        .write_unaligned(v.map(|x| (x as i32) << SHIFT))
+                        .write_unaligned(each_of(v, |x| (x as i32) << SHIFT))
                 }
             }
             #[inline(always)]
@@ -166,17 +167,17 @@ macro_rules! scalar {
             }
             #[inline(always)]
             fn scale2(self, a: Self::V, n: Self::V) -> Self::V {
-                std::array::from_fn(|i| libm_scale(f64::from(a[i]), n[i] as i32) as $t)
+                array_of(|i| libm_scale(f64::from(a[i]), n[i] as i32) as $t)
             }
             #[inline(always)]
             fn split(self, a: Self::V) -> (Self::V, Self::V) {
-                let e: Self::V = std::array::from_fn(|i| {
+                let e: Self::V = array_of(|i| {
                     let over = a[i]
                         .to_bits()
                         .wrapping_sub((core::f64::consts::FRAC_1_SQRT_2 as $t).to_bits());
                     ((over as $bits) >> $mant) as $t
                 });
-                let m = std::array::from_fn(|i| {
+                let m = array_of(|i| {
                     <$t>::from_bits(a[i].to_bits().wrapping_sub(((e[i] as $bits) << $mant) as _))
                 });
                 (m, e)
@@ -204,8 +205,8 @@ impl Widen for Scalar {
     #[inline(always)]
     fn widen(self, v: [f32; 8]) -> [[f64; 4]; 2] {
         [
-            std::array::from_fn(|i| f64::from(v[i])),
-            std::array::from_fn(|i| f64::from(v[i + 4])),
+            array_of(|i| f64::from(v[i])),
+            array_of(|i| f64::from(v[i + 4])),
         ]
     }
 }

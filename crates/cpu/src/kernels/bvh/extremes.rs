@@ -20,7 +20,7 @@ use super::within::FoundLeaves;
 use super::{Bvh, Cut, FAN, LEAF, Measure, live, meets};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
-use zipfold_vector::simd::{Kernel, Lanes, first_lanes};
+use zipfold_vector::simd::{Kernel, Lanes, array_of, first_lanes};
 
 /// Rows that look for leaves together.
 const GROUP: usize = 16;
@@ -202,7 +202,7 @@ impl Extremes<'_> {
         (lengths, slack): (&[S::V; D], &[S::V; D]),
         found: &FoundLeaves,
     ) -> u64 {
-        let x: [S::V; D] = std::array::from_fn(|k| s.splat(self.x.column(k)[row]));
+        let x: [S::V; D] = array_of(|k| s.splat(self.x.column(k)[row]));
         let mine = Extent::point::<F>(x, slack);
         let none = s.splat(if L { -1.0 } else { f64::INFINITY });
         let mut limit = s.splat(self.ends.limit(L));
@@ -302,7 +302,7 @@ impl Sample<'_> {
         for first in (0..x.len - 1).step_by(S::N) {
             // SAFETY: columns have LEAF > N places of padding.
             let value = unsafe {
-                let point = std::array::from_fn(|k| s.load(x.column(k).as_ptr().add(first)));
+                let point = array_of(|k| s.load(x.column(k).as_ptr().add(first)));
                 values::<S, D, F>(s, x, &point, &lengths, first + 1)
             };
             ends = narrow(s, ends, value, x.len - 1 - first);
@@ -320,7 +320,7 @@ impl Sample<'_> {
         but: Option<usize>,
     ) -> usize {
         let lengths = self.0.measure.lengths::<S, D>(s);
-        let point: [S::V; D] = std::array::from_fn(|k| s.splat(x.column(k)[row]));
+        let point: [S::V; D] = array_of(|k| s.splat(x.column(k)[row]));
         let (mut largest, mut place) = (-1.0, row.min(y.len - 1));
         for start in (0..y.len).step_by(LEAF) {
             let mut ends = [s.splat(f64::INFINITY), s.splat(-1.0)];

@@ -1,7 +1,7 @@
 //! Values of vectors of pairs, and least values of boxes.
 
 use super::{BoxLevel, Bvh, Measure, Norm};
-use zipfold_vector::simd::Lanes;
+use zipfold_vector::simd::{Lanes, array_of};
 
 /// Forms of a measure, chosen outside of all loops.
 pub(super) const SQUARES: u8 = 0;
@@ -23,7 +23,7 @@ impl Measure {
     #[inline(always)]
     pub(super) fn lengths<S: Lanes<f64>, const D: usize>(&self, s: S) -> [S::V; D] {
         let lengths = self.periods.unwrap_or([1.0; super::MOST]);
-        std::array::from_fn(|k| s.splat(lengths[k]))
+        array_of(|k| s.splat(lengths[k]))
     }
 }
 
@@ -87,7 +87,7 @@ pub(super) unsafe fn values<S: Lanes<f64>, const D: usize, const F: u8>(
     lengths: &[S::V; D],
     first: usize,
 ) -> S::V {
-    let d = std::array::from_fn(|k| {
+    let d = array_of(|k| {
         // SAFETY: the caller promises the places; a column has `stride` of them.
         let y = unsafe { s.load(bvh.columns.as_ptr().add(k * bvh.stride + first)) };
         difference::<S, F>(s, x[k], y, lengths[k])
@@ -122,7 +122,7 @@ pub(super) fn slacks<S: Lanes<f64>, const D: usize>(
     bvh: &Bvh,
 ) -> [S::V; D] {
     let lengths = measure.periods.unwrap_or_default();
-    std::array::from_fn(|k| s.splat(super::slack(bvh.most, lengths[k])))
+    array_of(|k| s.splat(super::slack(bvh.most, lengths[k])))
 }
 
 /// At most the value of any pair of points of `mine` and of the boxes from `at` on.
@@ -138,7 +138,7 @@ pub(super) unsafe fn least<S: Lanes<f64>, const D: usize, const F: u8>(
     at: usize,
 ) -> S::V {
     let zero = s.splat(0.0);
-    let gaps = std::array::from_fn(|k| {
+    let gaps = array_of(|k| {
         // SAFETY: the caller promises the places; a coordinate has `stride` of them.
         let (first, second) = unsafe {
             let place = k * level.stride + at;
@@ -172,7 +172,7 @@ pub(super) unsafe fn most<S: Lanes<f64>, const D: usize, const F: u8>(
     (lengths, slack): (&[S::V; D], &[S::V; D]),
     at: usize,
 ) -> S::V {
-    let reach = std::array::from_fn(|k| {
+    let reach = array_of(|k| {
         // SAFETY: the caller promises the places; a coordinate has `stride` of them.
         let (first, second) = unsafe {
             let place = k * level.stride + at;

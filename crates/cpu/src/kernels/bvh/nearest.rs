@@ -22,7 +22,7 @@ use super::measure::{Extent, LARGEST, MAGNITUDES, PERIODIC, by_form, least, slac
 use super::{Bvh, Cut, FAN, LEAF, Measure, live, slack};
 use crate::kernels::top_k::TopK;
 use std::ops::Range;
-use zipfold_vector::simd::{Kernel, Lanes, first_lanes};
+use zipfold_vector::simd::{Kernel, Lanes, array_of, first_lanes};
 
 /// Levels that a hierarchy may have: FAN¹² boxes are more than addresses.
 const DEPTH: usize = 12;
@@ -108,7 +108,7 @@ impl<B: FnMut(usize, &mut TopK<f64>) -> SearchLimits, T: FnMut(usize, &mut TopK<
         for row in self.rows.clone() {
             top.clear();
             let SearchLimits { enough, most } = (self.begin)(row, &mut top);
-            let x: [S::V; D] = std::array::from_fn(|k| s.splat(self.x.column(k)[row]));
+            let x: [S::V; D] = array_of(|k| s.splat(self.x.column(k)[row]));
             let probe = Probe {
                 row,
                 x,
@@ -287,7 +287,7 @@ fn nearest_open<S: Lanes<f64>>(s: S, batch: &mut BoxBatch, bound: f64) -> Option
     let mut lanes = [f64::INFINITY; 16];
     // SAFETY: the array holds N ≤ 16 lanes.
     unsafe { s.store(least, lanes.as_mut_ptr()) };
-    let four: [f64; 4] = std::array::from_fn(|l| lanes[l].min(lanes[l + 4]));
+    let four: [f64; 4] = array_of(|l| lanes[l].min(lanes[l + 4]));
     let best = s.splat(four[0].min(four[1]).min(four[2].min(four[3])));
     let mut found = 0;
     for at in (0..FAN).step_by(S::N) {

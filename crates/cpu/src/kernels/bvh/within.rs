@@ -4,7 +4,7 @@
 use super::measure::{Extent, by_form, least, slacks, values};
 use super::{BoxLevel, Bvh, Cut, FAN, LEAF, Measure, live, meets};
 use std::ops::Range;
-use zipfold_vector::simd::{Kernel, Lanes, first_lanes};
+use zipfold_vector::simd::{Kernel, Lanes, array_of, each_of, first_lanes};
 
 /// Rows that look for leaves together.
 const GROUP: usize = 16;
@@ -110,7 +110,7 @@ impl<E, T: FnMut(usize, &[u32]) -> Result<(), E>> Within<'_, T> {
         found: &FoundLeaves,
         matches: &mut [u32; ROOM + LEAF + 16],
     ) -> Result<u64, E> {
-        let x: [S::V; D] = std::array::from_fn(|k| s.splat(self.x.column(k)[row]));
+        let x: [S::V; D] = array_of(|k| s.splat(self.x.column(k)[row]));
         let mine = Extent::point::<F>(x, slack);
         let limit = s.splat(self.limit);
         let (mut len, mut seen) = (0, 0);
@@ -154,7 +154,7 @@ pub(super) fn extent<S: Lanes<f64>, const D: usize>(
     measure: &Measure,
     rows: &Range<usize>,
 ) -> Extent<S::V, D> {
-    let ends: [(f64, f64); D] = std::array::from_fn(|k| {
+    let ends: [(f64, f64); D] = array_of(|k| {
         let (lo, hi) = super::hull_of_values(&x.column(k)[rows.clone()]);
         match measure.periods {
             Some(lengths) => super::middle((lo, hi), x.most, lengths[k]),
@@ -162,8 +162,8 @@ pub(super) fn extent<S: Lanes<f64>, const D: usize>(
         }
     });
     Extent {
-        first: ends.map(|e| s.splat(e.0)),
-        second: ends.map(|e| s.splat(e.1)),
+        first: each_of(ends, |e| s.splat(e.0)),
+        second: each_of(ends, |e| s.splat(e.1)),
     }
 }
 

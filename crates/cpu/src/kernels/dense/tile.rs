@@ -16,7 +16,7 @@
 use super::step::ReduceStep;
 use crate::kernels::panels::A_ROWS;
 use core::hint::black_box;
-use zipfold_vector::simd::{Element, Lanes};
+use zipfold_vector::simd::{Element, Lanes, array_of, change_each};
 
 /// Where the sums of a tile go.
 #[derive(Clone, Copy)]
@@ -165,11 +165,11 @@ unsafe fn sum<
         // SAFETY: the caller promises that component k < d of both panels is readable; a and b
         // point to it.
         unsafe {
-            let y: [S::V; C] = core::array::from_fn(|c| s.load(b.add(c * S::N)));
+            let y: [S::V; C] = array_of(|c| s.load(b.add(c * S::N)));
             for (r, row) in acc.iter_mut().enumerate() {
-                for (cell, &y) in row.iter_mut().zip(&y) {
+                change_each(row, y, |cell, y| {
                     *cell = O::step::<T, S, EXACT>(s, one, *cell, a.add(r), y);
-                }
+                });
             }
             a = a.add(A_ROWS);
             b = b.add(T::PANEL);
@@ -187,7 +187,7 @@ unsafe fn read<T: Element, S: Lanes<T>, const R: usize, const C: usize>(
     ld: usize,
 ) -> [[S::V; C]; R] {
     // SAFETY: the caller promises it.
-    core::array::from_fn(|r| core::array::from_fn(|c| unsafe { s.load(p.add(r * ld + c * S::N)) }))
+    array_of(|r| array_of(|c| unsafe { s.load(p.add(r * ld + c * S::N)) }))
 }
 
 /// # Safety

@@ -30,6 +30,7 @@ use rayon::prelude::*;
 use std::ops::Range;
 use zipfold_core::slices::split;
 use zipfold_vector::memory::Block;
+use zipfold_vector::simd::array_of;
 
 /// Rows that a thread takes at a time.
 const CHUNK: usize = 4096;
@@ -118,7 +119,7 @@ impl ColumnGridExtent {
     ) -> ColumnGridExtent {
         let dimensions = lo.len();
         let [first, last] = [lo, hi].map(|corner| frame.place(corner));
-        let ends: [(f64, f64); 4] = std::array::from_fn(|k| match periods {
+        let ends: [(f64, f64); 4] = array_of(|k| match periods {
             _ if k >= dimensions => (0.0, 0.0),
             Some(l) => (-0.5 * l[k], 0.5 * l[k]),
             None => (first[k], last[k]),
@@ -319,9 +320,8 @@ impl GriddedPoints {
 fn hull(sides: &[&[f64]], dimensions: usize) -> ([[f64; 4]; 2], bool) {
     let none = ([[f64::INFINITY; 4], [f64::NEG_INFINITY; 4]], true);
     let both = |([lo, hi], finite): ([[f64; 4]; 2], bool), other: ([[f64; 4]; 2], bool)| {
-        let of = |a: [f64; 4], b: [f64; 4], pick: fn(f64, f64) -> f64| {
-            std::array::from_fn(|k| pick(a[k], b[k]))
-        };
+        let of =
+            |a: [f64; 4], b: [f64; 4], pick: fn(f64, f64) -> f64| array_of(|k| pick(a[k], b[k]));
         (
             [of(lo, other.0[0], f64::min), of(hi, other.0[1], f64::max)],
             finite & other.1,

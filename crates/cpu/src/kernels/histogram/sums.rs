@@ -15,7 +15,7 @@
 //! of the time of the rest of the loop. Scales with several windows are rare and go term by term.
 
 use zipfold_core::fold::Scale;
-use zipfold_vector::simd::{Isa, Kernel, Lanes};
+use zipfold_vector::simd::{Isa, Kernel, Lanes, each_of};
 
 /// What is summed for the pairs of two sets of points.
 #[derive(Clone, Copy, Debug)]
@@ -211,7 +211,7 @@ impl Kernel<f64> for Scatter<'_> {
     fn run<S: Lanes<f64>>(self, s: S) {
         let mut apart = [[0.0; SOME]; 3];
         let [high, low_of_high, mid, low_of_mid] =
-            [1.0 / HIGH, -HIGH, 1.0 / MID, -MID].map(|x| s.splat(x));
+            each_of([1.0 / HIGH, -HIGH, 1.0 / MID, -MID], |x| s.splat(x));
         let mut padded = [0.0; SOME];
         for (terms, slots) in self.terms.chunks(SOME).zip(self.slots.chunks(SOME)) {
             // Whole vectors: behind the last terms are others.

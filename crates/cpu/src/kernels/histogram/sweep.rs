@@ -28,7 +28,7 @@ use super::uniform::all;
 use super::work::{Pairs, Work};
 use std::marker::PhantomData;
 use std::ops::Range;
-use zipfold_vector::simd::{Isa, Kernel, Lanes, first_lanes};
+use zipfold_vector::simd::{Isa, Kernel, Lanes, each_of, first_lanes};
 
 /// Columns that are swept at once: bounds what one group of anchors can add to a private counter.
 const CHUNK: usize = 1 << 26;
@@ -233,7 +233,7 @@ unsafe fn points<T: Near, S: Lanes<T>, const D: usize>(
     j: usize,
 ) -> [S::V; D] {
     // SAFETY: the caller's promise.
-    columns.map(|column| unsafe { s.load(column.as_ptr().add(j)) })
+    each_of(columns, |column| unsafe { s.load(column.as_ptr().add(j)) })
 }
 
 /// The lanes of columns from `j` on that each anchor meets.

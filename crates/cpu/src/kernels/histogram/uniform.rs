@@ -3,7 +3,7 @@
 use super::binner::Binner;
 use super::edges::Uniform;
 use super::points::{Near, Points};
-use zipfold_vector::simd::Lanes;
+use zipfold_vector::simd::{Lanes, each_of};
 
 /// t = r · scale + offset, so that slot i (see [`super::Edges::slot`]) is i ≤ t < i + 1 up to an
 /// error of half `band`, by which t is too large: it is decided unless its fraction is below
@@ -52,7 +52,10 @@ impl<T: Near> Binner<T> for Scale<T> {
 
     #[inline(always)]
     fn constants<S: Lanes<T>>(&self, s: S) -> [S::V; 5] {
-        [self.scale, self.offset, self.band, self.low, self.high].map(|x| s.splat(x))
+        each_of(
+            [self.scale, self.offset, self.band, self.low, self.high],
+            |x| s.splat(x),
+        )
     }
 
     #[inline(always)]

@@ -15,7 +15,7 @@
 
 use super::presence::has;
 use super::{Line, Presence, Values};
-use zipfold_vector::simd::{Element, Isa, Kernel, Lanes};
+use zipfold_vector::simd::{Element, Isa, Kernel, Lanes, array_of};
 
 /// Values of a vector, so that rows begin at one.
 const WIDE: usize = 32;
@@ -60,7 +60,7 @@ impl RankRows {
         let ranks = doubled_ranks(row);
         for part in 0..row.len().div_ceil(WIDE) {
             let at = |lane: usize| ranks.get(part * WIDE + lane).copied().unwrap_or(0) as i16;
-            let ranks: [i16; WIDE] = std::array::from_fn(at);
+            let ranks: [i16; WIDE] = array_of(at);
             self.masks.push(ranks.map(|rank| -i16::from(rank > 0)));
             self.ranks.push(ranks);
         }
