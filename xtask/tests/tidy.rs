@@ -317,6 +317,11 @@ fn impure_crates_fire() {
     for path in ["crates/plan/src/a.rs", "crates/cli/src/a.rs"] {
         assert_eq!(lines(duties::check, path, grouped), [1], "{path}");
     }
+    let made = "fn a() -> [u8; 4] {\n    std::array::from_fn(|i| i as u8)\n}\n";
+    for path in ["crates/cpu/src/kernels/a.rs", "crates/vector/src/simd/a.rs"] {
+        assert_eq!(lines(duties::check, path, made), [2], "{path}");
+    }
+    assert_eq!(lines(duties::check, "crates/gpu/src/a.rs", made), NONE);
     let asks = "fn a(p: &Path) {\n    offs::read(p);\n    p.exists();\n}\n";
     assert_eq!(lines(duties::check, "python/src/a.rs", asks), [3]);
     let cache = "crates/gpu/src/runtime/cache.rs";

@@ -192,6 +192,10 @@ impl<'e> Histogram<'e> {
         self.private[counter] = count;
     }
 
+    /// Adds the private counters to the slots. Out of line: it runs once in 2³² pairs, and would take
+    /// registers of the loops around it.
+    #[cold]
+    #[inline(never)]
     fn flush(&mut self) {
         for (slot, private) in self
             .slots

@@ -153,6 +153,9 @@ impl<'w> Sums<'w> {
         }
         self.pending += terms;
     }
+    /// Adds the parts to the totals, out of line as the flush of counts.
+    #[cold]
+    #[inline(never)]
     fn flush(&mut self) {
         for (totals, parts) in self.totals.iter_mut().zip(&mut self.parts) {
             for (total, parts) in totals.iter_mut().zip(parts.chunks_exact_mut(self.copies)) {
