@@ -1,7 +1,7 @@
 //! Plans of questions about groups or within keys: the plan of the largest part serves all parts.
 //!
 //! A tile of such a question is a strip of rows of one part with all of its columns. So a part is
-//! loaded once for each strip, and a result of a row is complete in one tile. Few parts are cut
+//! loaded once for each strip, and what a part says of a row is complete in one tile. Few parts are cut
 //! into several strips, so that all threads have work; many parts have one strip each. The number
 //! of strips depends on the number of parts alone, never on the machine.
 //!

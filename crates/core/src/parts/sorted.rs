@@ -65,7 +65,8 @@ impl From<Range<usize>> for RowSet {
     }
 }
 
-/// A part: rows of x with one group and one key, against rows of y with one group.
+/// A part: rows of x with one group, and with one key or a range of keys, against rows of y with one
+/// group.
 #[derive(Clone, Debug)]
 pub struct Part {
     pub(crate) rows: RowSet,
