@@ -16,6 +16,19 @@ def test_a_histogram_is_a_table_and_a_picture(tmp_path):
     assert (tmp_path / "g.svg").read_text().startswith("<svg")
 
 
+def test_a_png_is_read_by_others(tmp_path):
+    image = pytest.importorskip("matplotlib.image")
+    question = zf.pairs(X).histogram(4, (0, 3))
+    names = question.save(tmp_path / "g.svg", tmp_path / "g.png", tmp_path / "g.dark.png")
+    light, dark = (image.imread(name)[..., :3] for name in names[1:])
+    assert light.shape == dark.shape == (960, 1440, 3)
+    # White and near black around the same drawing.
+    assert light[0, 0].min() == 1.0
+    assert dark[0, 0].max() < 0.2
+    bars = (light != light[0, 0]).any(axis=2)
+    assert 0.02 < bars.mean() < 0.9
+
+
 def test_a_matrix_goes_to_its_file(tmp_path):
     [name] = zf.pairs(X).matrix().save(tmp_path / "d.npy")
     np.testing.assert_array_equal(np.load(name), zf.pairs(X).matrix().run())

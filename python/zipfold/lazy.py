@@ -611,7 +611,7 @@ class Pairs:
     def save(self, *paths: Any, overwrite: bool = False, progress: Any = False, **how: Any) -> list[str]:
         """Runs once, writes the result to every path, and returns the names of the files.
 
-        The suffix names the format: ``.svg`` is a picture, ``.csv``, ``.npy``, ``.npz``, ``.csr.npz`` and ``.parquet`` hold
+        The suffix names the format: ``.svg`` and ``.png`` are pictures, ``.csv``, ``.npy``, ``.npz``, ``.csr.npz`` and ``.parquet`` hold
         the columns. A matrix that goes to one ``.npy`` file need not fit in memory, nor need the matches of a join that go
         to one file without a picture. Several results get a number before the
         suffix. A file that exists is an error unless ``overwrite``.

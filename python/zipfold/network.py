@@ -181,7 +181,7 @@ def network(
         Names of rows (an index of words names them too); of a file the column of names, and the columns that are read.
     save, overwrite, explain
         Files for the edges: ``.csv``, ``.tsv``, ``.npz``, ``.parquet``, ``.graphml``, ``.csr.npz`` (SciPy's ``load_npz``), or
-        ``.svg`` for a picture of degrees; replace them; return the plan as text, and compute nothing.
+        ``.svg`` or ``.png`` for a picture of degrees; replace them; return the plan as text, and compute nothing.
 
     Returns
     -------

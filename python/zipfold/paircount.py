@@ -204,7 +204,7 @@ def paircount(
         Regions for errors, or how many to make. Errors are those of a jackknife; ``resample="bootstrap"`` draws
         ``samples`` (100) of them with ``seed`` (1).
     save, overwrite, explain
-        Files for the answer: a picture (``.svg``), a page (``.html``), columns (``.csv``, ``.tsv``, ``.npz``, ``.parquet``); replace them; return the
+        Files for the answer: a picture (``.svg``, ``.png``), a page (``.html``), columns (``.csv``, ``.tsv``, ``.npz``, ``.parquet``); replace them; return the
         plans as text, and count nothing.
 
     Returns

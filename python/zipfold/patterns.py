@@ -187,7 +187,7 @@ def ripley(
         How many simulations without structure the envelopes are of, and their seed (0 by default); ``"points"`` at random (by
         default), or the ``"labels"`` of the points.
     save, overwrite, explain
-        Files for the answer: a picture (``.svg``), a page (``.html``), rows (``.csv``, ``.tsv``, ``.npz``, ``.parquet``); replace them; return the
+        Files for the answer: a picture (``.svg``, ``.png``), a page (``.html``), rows (``.csv``, ``.tsv``, ``.npz``, ``.parquet``); replace them; return the
         plan as text, and count nothing.
     **how
         ``threads``, ``memory``, ``device``, ``progress``.
@@ -259,7 +259,7 @@ def cooccurrence(
     cumulative : bool
         Count all pairs up to the end of an interval, as squidpy does since 2024; from the first edge on.
     save, overwrite, explain
-        Files for the answer: a picture (``.svg``), a page (``.html``), rows (``.csv``, ``.tsv``, ``.npz``, ``.parquet``); replace them; return the
+        Files for the answer: a picture (``.svg``, ``.png``), a page (``.html``), rows (``.csv``, ``.tsv``, ``.npz``, ``.parquet``); replace them; return the
         plan as text, and count nothing.
     **how
         ``threads``, ``memory``, ``device``, ``progress``.
@@ -328,7 +328,7 @@ def correlogram(
     normalise : {"count", "rate", "probability"}
         Pairs of spikes; spikes per unit of time around a spike of the reference; spikes in the bin of a spike of the reference.
     save, overwrite, explain
-        Files for the answer: a picture (``.svg``), a page (``.html``), rows (``.csv``, ``.tsv``, ``.npz``, ``.parquet``); replace them; return the
+        Files for the answer: a picture (``.svg``, ``.png``), a page (``.html``), rows (``.csv``, ``.tsv``, ``.npz``, ``.parquet``); replace them; return the
         plan as text, and count nothing.
     **how
         ``threads``, ``memory``, ``device``, ``progress``.

@@ -168,7 +168,7 @@ def rdf(
     debye : (first, last, count), optional
         Structure factors at these wave numbers in place of g(r).
     save, overwrite : path or sequence of paths, and bool
-        Files for the answer: a picture (``.svg``), a page (``.html``), columns (``.csv``, ``.tsv``, ``.npz``, ``.parquet``); replace them.
+        Files for the answer: a picture (``.svg``, ``.png``), a page (``.html``), columns (``.csv``, ``.tsv``, ``.npz``, ``.parquet``); replace them.
 
     Returns
     -------

@@ -90,7 +90,7 @@ def hausdorff(
     nan : {"error", "propagate", "skip"}
         What happens to NaN; ``skip`` leaves out rows that have one.
     save, overwrite, explain
-        Files for the distances (``.csv``, ``.tsv``, ``.parquet``, ``.npz``; of batches also ``.svg``) or a page (``.html``); replace
+        Files for the distances (``.csv``, ``.tsv``, ``.parquet``, ``.npz``; of batches also ``.svg``, ``.png``) or a page (``.html``); replace
         them; return the plan, and compute nothing.
     **how
         ``threads``, ``memory``, ``device``, ``plan``; parameters of the formula and options of the metric.

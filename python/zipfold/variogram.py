@@ -180,7 +180,7 @@ def variogram(
     nan : {"error", "skip"}
         Rows without a value are an error, or left out.
     save, overwrite, explain
-        Files for the answer: a picture (``.svg``), a page (``.html``), columns (``.csv``, ``.tsv``, ``.npz``, ``.parquet``); replace them; return
+        Files for the answer: a picture (``.svg``, ``.png``), a page (``.html``), columns (``.csv``, ``.tsv``, ``.npz``, ``.parquet``); replace them; return
         the plan as text, and compute nothing.
     **how
         ``threads``, ``memory``, ``device``, ``progress``.

@@ -283,7 +283,7 @@ pub(crate) struct RunArgs {
     /// Output file; its extension selects the format, - is standard output
     #[arg(short = 'o', long = "output", value_name = "FILE", help_heading = "Output", value_hint = clap::ValueHint::FilePath)]
     pub output: Option<String>,
-    /// A picture of the result, as SVG
+    /// A picture of the result, as SVG or PNG
     #[arg(long, value_name = "FILE.svg", help_heading = "Output", value_hint = clap::ValueHint::FilePath)]
     pub plot: Option<String>,
     /// A page about the run, as HTML

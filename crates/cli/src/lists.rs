@@ -440,7 +440,7 @@ fn writes() -> Vec<Vec<String>> {
         .collect();
     let others = [
         ["  run, merge", "as the question's own verb", ""],
-        ["  --plot", ".svg", ""],
+        ["  --plot", ".svg .png .dark.png", ""],
         ["  --report", ".html", ""],
     ];
     writes.extend(others.map(|words| words.map(String::from).to_vec()));

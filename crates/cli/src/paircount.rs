@@ -4,7 +4,6 @@ use crate::args::PairCountArgs;
 use crate::described::{Answered, JobVerb, description, is_description, some, table, word};
 use zipfold::internals::destination::{ARRAYS, LISTS, refuse_place, refuse_suffix};
 use zipfold::internals::paircount::{Cut, PairCount, PairCounts, Pip, Regions, Separation};
-use zipfold::internals::picture::refuse_png;
 use zipfold::internals::report::Shown;
 use zipfold::io::{OutputOptions, ReadOptions, read_table};
 use zipfold::{Budget, Error, Result};
@@ -99,10 +98,6 @@ fn refuse_early(args: &PairCountArgs) -> Result<()> {
             refuse_place(path, how)
         })
     };
-    // Before any work, and with the option that was given.
-    let svg = |e: Error| e.remedy("--covariance FILE.svg");
-    let mut pictures = args.covariance.iter();
-    pictures.try_for_each(|path| refuse_png(path).map_err(svg))?;
     let matrix: Vec<&str> = ARRAYS.iter().copied().chain(["svg", "png"]).collect();
     refuse(&args.counts, LISTS)?;
     refuse(&args.covariance, &matrix)?;

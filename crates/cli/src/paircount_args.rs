@@ -149,7 +149,7 @@ pub(crate) struct PairCountArgs {
     /// The counts of all bins
     #[arg(long, value_name = "FILE", help_heading = "Output", value_hint = ValueHint::FilePath)]
     pub counts: Option<String>,
-    /// The covariance of all curves, a matrix; .svg is a map of it
+    /// The covariance of all curves, a matrix; .svg and .png are maps of it
     #[arg(long, value_name = "FILE", requires = "regions", help_heading = "Output", value_hint = ValueHint::FilePath)]
     pub covariance: Option<String>,
     /// The curves of each sample, a row each

@@ -5,7 +5,7 @@ use crate::lists;
 use std::path::Path;
 use zipfold::internals::core::opt::Opt;
 use zipfold::internals::destination::{self, is_picture, refuse_place, refuse_suffix};
-use zipfold::internals::picture::{drawn_to, refuse_png};
+use zipfold::internals::picture::drawn_to;
 use zipfold::io::OutputOptions;
 use zipfold::problem::FoldSpec;
 use zipfold::{Error, Problem, Result};
@@ -90,10 +90,9 @@ fn refuse_binary(verb: &str) -> Result<()> {
 /// Refuses a picture that could not be drawn, before any work.
 pub(crate) fn refuse_picture(path: &str, args: &RunArgs) -> Result<()> {
     if !is_picture(path) {
-        return Err(Error::request("pictures are SVG")
+        return Err(Error::request("pictures are SVG or PNG")
             .at_place(path.to_string())
-            .remedy(Opt::Plot.like("FILE.svg")));
+            .remedy(Opt::Plot.like("FILE.svg or FILE.png")));
     }
-    refuse_png(path)?;
     refuse_place(path, args.how_written())
 }

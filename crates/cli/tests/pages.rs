@@ -230,17 +230,11 @@ fn a_page_of_several_folds_says_which_is_drawn() {
 fn the_name_of_a_picture_is_refused_with_an_option_that_draws_it() {
     let folder = folder();
     for line in [ASKED[0].0, ASKED[9].0] {
-        let refused = |option: &str| {
-            let done = folder.run(&format!("{line} {option} p.png"));
-            assert_eq!(done.status, Some(2), "{line}: {}", done.err);
-            let remedy = "try: --plot p.svg";
-            assert!(done.err.contains(remedy), "{line}: {}", done.err);
-            assert!(!folder.has("p.png"));
-        };
-        refused("-o");
-        refused("--plot");
-        let done = folder.run(&format!("{line} --plot p.svg --force"));
-        assert_eq!(done.status, Some(0), "{line}: {}", done.err);
+        let done = folder.run(&format!("{line} -o p.png"));
+        assert_eq!(done.status, Some(2), "{line}: {}", done.err);
+        let remedy = "try: --plot p.png";
+        assert!(done.err.contains(remedy), "{line}: {}", done.err);
+        assert!(!folder.has("p.png"));
     }
     // Rows by name have no picture, so no option draws one.
     let done = folder.run(&format!("{} -o p.png", ASKED[10].0));
@@ -249,4 +243,40 @@ fn the_name_of_a_picture_is_refused_with_an_option_that_draws_it() {
         "{}",
         done.err
     );
+}
+
+#[test]
+fn every_picture_is_drawn_as_png_too() {
+    let folder = folder();
+    let mut drawn = 0;
+    for (line, _) in ASKED {
+        let run = |name: &str| folder.run(&format!("{line} --plot {name} --force"));
+        if run("p.svg").status != Some(0) {
+            continue;
+        }
+        let svg = folder.read("p.svg");
+        let side = |key: &str| -> u32 {
+            let start = svg.find(key).unwrap() + key.len();
+            let digits = svg[start..].split('"').next();
+            digits.unwrap().parse().unwrap()
+        };
+        let mut both = vec![];
+        for name in ["p.png", "p.dark.png"] {
+            let done = run(name);
+            assert_eq!(done.status, Some(0), "{line}: {}", done.err);
+            let file = std::fs::read(folder.path(name)).unwrap();
+            let number = |at: usize| u32::from_be_bytes(file[at..at + 4].try_into().unwrap());
+            assert_eq!(&file[..8], b"\x89PNG\r\n\x1a\n", "{line}");
+            let sides = (number(16), number(20));
+            assert_eq!(
+                sides,
+                (2 * side("width=\""), 2 * side("height=\"")),
+                "{line}"
+            );
+            both.push(file);
+        }
+        assert_ne!(both[0], both[1], "{line}");
+        drawn += 1;
+    }
+    assert!(drawn >= 9, "{drawn}");
 }

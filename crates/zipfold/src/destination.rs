@@ -126,27 +126,11 @@ pub fn is_special(path: &str) -> bool {
 /// # Errors
 /// `Request` for a suffix that names no format of a result, and those of [`refuse_place`].
 pub fn refuse(path: &str, problem: &Problem, options: OutputOptions) -> Result<()> {
-    if is_picture(path) {
-        refuse_png(path)?;
-    } else if !is_page(path) {
+    if !is_picture(path) && !is_page(path) {
         let mut folds = problem.folds.iter();
         folds.try_for_each(|fold| refuse_suffix(path, suffixes(problem, fold)))?;
     }
     refuse_place(path, options)
-}
-
-/// Refuses, before any work, the name of a PNG.
-///
-/// # Errors
-/// Those of `picture::refuse_png`.
-#[cfg(feature = "plot")]
-fn refuse_png(path: &str) -> Result<()> {
-    crate::picture::refuse_png(path)
-}
-
-#[cfg(not(feature = "plot"))]
-fn refuse_png(_: &str) -> Result<()> {
-    Ok(())
 }
 
 /// Refuses a file that could not hold columns with these suffixes, a picture, or a page.
@@ -154,9 +138,7 @@ fn refuse_png(_: &str) -> Result<()> {
 /// # Errors
 /// `Request`, and those of [`refuse_place`].
 pub(crate) fn refuse_all(path: &str, suffixes: &[&str], options: OutputOptions) -> Result<()> {
-    if is_picture(path) {
-        refuse_png(path)?;
-    } else if !is_page(path) {
+    if !is_picture(path) && !is_page(path) {
         refuse_suffix(path, suffixes)?;
     }
     refuse_place(path, options)

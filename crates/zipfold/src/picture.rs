@@ -1,20 +1,22 @@
-//! Pictures of results, as SVG: histograms as steps, matrices as heat maps, rows as lines, joins as
+//! Pictures of results, as SVG and PNG: histograms as steps, matrices as heat maps, rows as lines, joins as
 //! points.
 
 mod correlation;
 mod curves;
 mod degrees;
 mod file;
+mod letters;
 mod network;
 mod page;
 mod panels;
 mod radial;
+mod raster;
 mod thinned;
 
 pub use correlation::{ErrorCurve, correlation_svg, covariance_svg};
 pub use curves::{Bars, CurveStyle, Curves, DrawnCurve, curves_svg};
 pub use degrees::degrees_svg;
-pub use file::{drawn_to, refuse_png, write_picture};
+pub use file::{drawn_to, write_picture};
 pub use network::{marginals_svg, profile_svg};
 pub use panels::{MOST_PANELS, Panel, Series, panels_svg};
 pub use radial::{radial_svg, scattering_svg};

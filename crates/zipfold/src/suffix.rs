@@ -6,7 +6,7 @@ pub fn is_page(path: &str) -> bool {
     cfg!(feature = "plot") && (path.ends_with(".html") || path.ends_with(".htm"))
 }
 
-/// Whether a path is that of a picture: SVG, or PNG, which is refused with the SVG to draw.
+/// Whether a path is that of a picture: SVG or PNG.
 #[must_use]
 pub fn is_picture(path: &str) -> bool {
     path.ends_with(".svg") || is_png(path)

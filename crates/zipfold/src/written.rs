@@ -536,8 +536,16 @@ fn csr(
 /// # Errors
 /// Those of the output.
 pub fn write_text(path: &str, text: &str, options: OutputOptions) -> Result<()> {
+    write_bytes(path, text.as_bytes(), options)
+}
+
+/// Writes bytes: their file is there whole or not at all.
+///
+/// # Errors
+/// Those of the output.
+pub(crate) fn write_bytes(path: &str, bytes: &[u8], options: OutputOptions) -> Result<()> {
     let mut out = Output::create(path, options)?;
-    if let Err(e) = out.write_all(text.as_bytes()) {
+    if let Err(e) = out.write_all(bytes) {
         return Err(out.error(&e));
     }
     out.commit()

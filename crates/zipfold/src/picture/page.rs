@@ -76,12 +76,24 @@ pub(super) fn themed(size: (u32, u32), draw: impl FnOnce(&SvgArea<'_>) -> Drawn)
     let text = drawn(size, draw)?;
     let start = text.find("<rect").unwrap_or(text.len());
     let (head, body) = text.split_at(start);
-    Ok(format!("{head}<style>{DARK}</style>\n{body}"))
+    Ok(format!("{head}<style>{}</style>\n{body}", style()))
 }
 
-/// Colours of dark surroundings for what is white, black or dark on a light page.
-const DARK: &str = "@media (prefers-color-scheme: dark) { \
-    [fill=\"#FFFFFF\"] { fill: #16181c } [stroke=\"#FFFFFF\"] { stroke: #16181c } \
-    [fill=\"#000000\"] { fill: #e8e8e8 } [stroke=\"#000000\"] { stroke: #e8e8e8 } \
-    [fill=\"#0072B2\"] { fill: #4aa8e0 } [stroke=\"#0072B2\"] { stroke: #4aa8e0 } \
-    [fill=\"#5A5A5A\"] { fill: #b0b0b0 } [stroke=\"#5A5A5A\"] { stroke: #b0b0b0 } }";
+/// Colours of a light page, and those of dark surroundings for them.
+pub(super) const DARK: [(&str, &str); 4] = [
+    ("#FFFFFF", "#16181c"),
+    ("#000000", "#e8e8e8"),
+    ("#0072B2", "#4aa8e0"),
+    ("#5A5A5A", "#b0b0b0"),
+];
+
+/// The style by which viewers with a dark theme show the colours of dark surroundings.
+fn style() -> String {
+    let rules = DARK.map(|(light, dark)| {
+        format!("[fill=\"{light}\"] {{ fill: {dark} }} [stroke=\"{light}\"] {{ stroke: {dark} }} ")
+    });
+    format!(
+        "@media (prefers-color-scheme: dark) {{ {}}}",
+        rules.concat()
+    )
+}
