@@ -43,7 +43,7 @@ from .remote import Fingerprint, fingerprint, read
 from .results import Histogram, Marginals, Matches, Neighbours, Plan, RowExtremes, Tally
 from .sets import SetDistances, chamfer, hausdorff
 from .settings import Device, Settings, devices, settings, using
-from .shares import Job, attach, submit
+from .shares import Job, attach, submit, work
 from .statistics import corr, knn, pair_histogram, similarity_join
 from .tables import join
 from .trace import popcount, trace, tuple_of, where
@@ -143,6 +143,7 @@ __all__ = [
     "using",
     "variogram",
     "where",
+    "work",
 ]
 
 

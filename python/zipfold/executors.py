@@ -15,7 +15,7 @@ from typing import Any
 
 from .errors import ArrayTypeError, RequestError
 
-__all__ = ["Calls", "calls_of"]
+__all__ = ["Calls", "calls_of", "numbers_of"]
 
 #: Libraries of executors: their extra, and the versions from which on and before which they do.
 EXTRAS = {
@@ -134,11 +134,12 @@ def _check_version(executor: Any) -> None:
         return
     version = str(getattr(sys.modules.get(name), "__version__", ""))
     _, first, end = EXTRAS[name]
-    if version and not _numbers(first) <= _numbers(version) < _numbers(end):
+    if version and not numbers_of(first) <= numbers_of(version) < numbers_of(end):
         raise RequestError(f"executor: expected {name} from {first} on and before {end}, got {version}\n  try: {_install(name)}")
 
 
-def _numbers(version: str) -> tuple[int, ...]:
+def numbers_of(version: str) -> tuple[int, ...]:
+    """A version as numbers that compare."""
     return tuple(int(part) for part in re.findall(r"\d+", version)[:3])
 
 

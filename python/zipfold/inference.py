@@ -13,7 +13,7 @@ from . import _zipfold
 from .arrays import array as array_of
 from .arrays import number, numbers, whole
 from .errors import ArrayTypeError, InputError, RequestError
-from .remote import place
+from .remote import is_url, place, shown
 from .results import Marginals
 from .settings import _device, memory_bytes, settings, threads_of
 
@@ -134,9 +134,16 @@ def infer(
         "time_limit": _seconds(time_limit, "time_limit"),
         "threads": now.threads if threads is None else threads_of(threads),
         "device": now.device if device is None else _device(device),
-        "store": None if store is None else os.path.abspath(os.fspath(store)),
+        "store": None if store is None else _folder(store),
     }
     return _answer(question["task"], _zipfold.infer(_model(model), question))
+
+
+def _folder(store: str | os.PathLike[str]) -> str:
+    """The folder in which processes share out the slices."""
+    if is_url(store):
+        raise RequestError(f"store: expected a folder that all processes see, got {shown(str(store))}\n  try: store='/scratch/store'")
+    return os.path.abspath(os.fspath(store))
 
 
 def _seconds(value: Any, name: str) -> float:

@@ -82,8 +82,8 @@ def _told(error: BaseException, url: str) -> str:
     return re.sub(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s'\"<>]+", lambda found: shown(found[0]), text)
 
 
-def _opened(url: str) -> tuple[Any, str]:
-    """The file system of ``url``, and the path there."""
+def opened(url: str, **options: Any) -> tuple[Any, str]:
+    """The file system of ``url`` with these options, and the path there."""
     name = shown(url)
     try:
         core = importlib.import_module("fsspec.core")
@@ -91,7 +91,7 @@ def _opened(url: str) -> tuple[Any, str]:
         remedy = "try: pip install 'zipfold[remote]'"
         raise RequestError(f"{name}: a URL is read by fsspec, which is not there\n  {remedy}") from None
     try:
-        fs, path = core.url_to_fs(url)
+        fs, path = core.url_to_fs(url, **options)
     except (ImportError, ValueError) as error:
         told = _told(error, url)
         raise RequestError(f"{name}: fsspec does not open it: {told}\n  try: the package that fsspec names") from None
@@ -99,16 +99,16 @@ def _opened(url: str) -> tuple[Any, str]:
 
 
 @contextlib.contextmanager
-def _errors(url: str) -> typing.Iterator[None]:
+def errors(url: str, done: str = "read") -> typing.Iterator[None]:
     """Errors of a store as ours: each store has its own classes. Causes may hold secrets, and are not shown."""
     try:
         yield
     except (ZipfoldError, MemoryError):
         raise
-    except FileNotFoundError:
-        raise InputError(f"{shown(url)}: there is nothing") from None
     except Exception as error:  # noqa: BLE001
-        raise InputError(f"{shown(url)}: cannot be read: {_told(error, url)}") from None
+        if isinstance(error, FileNotFoundError) and done == "read":
+            raise InputError(f"{shown(url)}: there is nothing") from None
+        raise InputError(f"{shown(url)}: cannot be {done}: {_told(error, url) or type(error).__name__}") from None
 
 
 def _name(path: str) -> str:
@@ -123,7 +123,7 @@ def _info(fs: Any, path: str) -> dict[str, Any]:
     return typing.cast("dict[str, Any]", fs.info(path))
 
 
-def _mark(info: dict[str, Any]) -> tuple[int, str]:
+def mark_of(info: dict[str, Any]) -> tuple[int, str]:
     """The size and the mark of a file."""
     keys = (
         ("ETag", "etag"),
@@ -135,7 +135,7 @@ def _mark(info: dict[str, Any]) -> tuple[int, str]:
 
 
 def _state(fs: Any, path: str) -> tuple[int, str]:
-    return _mark(_info(fs, path))
+    return mark_of(_info(fs, path))
 
 
 def _changed(url: str) -> InputError:
@@ -146,7 +146,7 @@ def _files(root: str) -> list[str]:
     return sorted(os.path.join(at, name) for at, _, names in os.walk(root) for name in names)
 
 
-def _hash(path: str) -> str:
+def hash_of(path: str) -> str:
     found = hashlib.sha256()
     for name in _files(path) if os.path.isdir(path) else [path]:
         if os.path.isdir(path):
@@ -229,7 +229,7 @@ class _Array:
         marks: list[tuple[str, int, str]] = []
         for key in keys:
             with contextlib.suppress(FileNotFoundError):
-                marks.append((key, *_mark(self.fs.info(self.at(key)))))
+                marks.append((key, *mark_of(self.fs.info(self.at(key)))))
         whole = all(mark for _, _, mark in marks)
         return sum(size for _, size, _ in marks), hashlib.sha256(repr(marks).encode()).hexdigest() if whole else ""
 
@@ -273,8 +273,8 @@ def _array_of(fs: Any, path: str, url: str) -> _Array | None:
 
 def _fetch(url: str, into: str | None = None) -> tuple[str, tuple[int, str]]:
     """A copy of what ``url`` names, and the state that it is of. It lies in a folder of this process, or in ``into``."""
-    fs, path = _opened(url)
-    with _errors(url):
+    fs, path = opened(url)
+    with errors(url):
         array = _array_of(fs, path, url)
         whole = (0, array.shape[0]) if array else (0, 0)
         state = array.state(whole) if array else _state(fs, path)
@@ -326,11 +326,11 @@ def fingerprint(path: Any) -> Fingerprint:
     """
     if is_url(path):
         local, (size, mark) = _fetch(path)
-        return Fingerprint(size, mark, _hash(local))
+        return Fingerprint(size, mark, hash_of(local))
     name = os.fspath(path)
     try:
         facts = [os.stat(file) for file in (_files(name) if os.path.isdir(name) else [name])]
-        return Fingerprint(sum(f.st_size for f in facts), str(max((f.st_mtime_ns for f in facts), default="")), _hash(name))
+        return Fingerprint(sum(f.st_size for f in facts), str(max((f.st_mtime_ns for f in facts), default="")), hash_of(name))
     except OSError as error:
         raise InputError(f"{name}: cannot be read: {error}") from error
 
@@ -403,11 +403,11 @@ def _too_few(name: str, rows: int, span: tuple[int, int]) -> RequestError:
 
 def _rows(url: str, span: tuple[int, int], columns: list[str] | None, asked: Any) -> np.ndarray[Any, Any] | None:
     """Some rows of a URL by ranges; none where its format or its server has no ranges."""
-    fs, path = _opened(url)
+    fs, path = opened(url)
     ways = {".npy": _rows_of_npy, ".parquet": _rows_of_parquet, ".zarr": _rows_of_zarr}
     way = ways.get(posixpath.splitext(_name(path))[1])
     # The engine reads the part as it would the whole file.
-    with _errors(url), tempfile.TemporaryDirectory(prefix="zipfold-rows-") as folder:
+    with errors(url), tempfile.TemporaryDirectory(prefix="zipfold-rows-") as folder:
         if way is None or (way is not _rows_of_zarr and not _has_ranges(fs, path)):
             return None
         local, first = way((fs, path, url), span, folder)
@@ -495,14 +495,16 @@ def _rows_of_zarr(where: tuple[Any, str, str], span: tuple[int, int], folder: st
 
 
 @contextlib.contextmanager
-def problem_of(path: str, folder: str) -> typing.Iterator[str]:
+def problem_of(path: str, folder: str, *, whole: bool = False) -> typing.Iterator[str]:
     """The path of a problem file whose inputs are files: what its URLs name is fetched into the store ``folder`` once.
+
+    With ``whole`` its files are copied there, too: nothing outside of the store is read.
 
     The workers of a store see its folder, and need neither fsspec nor the keys of the URLs. ``inputs/urls.json`` has the
     fingerprints; the plan has the hashes of the copies. The copies lie in a folder of their own below ``inputs``, since
     the plan names them; it goes when planning fails. Nothing in a folder that is a store already is touched.
     """
-    problem = _with_urls(path)
+    problem = _to_be_copied(path, whole)
     if problem is None:
         yield path
         return
@@ -515,7 +517,7 @@ def problem_of(path: str, folder: str) -> typing.Iterator[str]:
     own = os.path.join(inputs, secrets.token_hex(8))
     os.mkdir(own)
     try:
-        yield _copied(path, problem, own)
+        yield _copied(path, problem, own, whole)
         os.replace(os.path.join(own, "urls.json"), os.path.join(inputs, "urls.json"))
     except BaseException:
         shutil.rmtree(own, ignore_errors=True)
@@ -525,35 +527,38 @@ def problem_of(path: str, folder: str) -> typing.Iterator[str]:
         raise
 
 
-def _with_urls(path: str) -> dict[str, Any] | None:
-    """The problem of a file that names URLs; none where the engine reads the file itself, or says what is wrong with it."""
+def _to_be_copied(path: str, whole: bool) -> dict[str, Any] | None:
+    """The problem of a file that names URLs, or any; none where the engine reads the file itself, or says what is wrong with it."""
     try:
         with open(path, encoding="utf-8") as file:
             text = file.read()
-        problem = _parsed(path, text) if "://" in text else None
+        problem = _parsed(path, text) if whole or "://" in text else None
     except (OSError, ValueError) as error:
         if isinstance(error, ZipfoldError):
             raise
         return None
-    if not isinstance(problem, dict) or not any(is_url(owner[key]) for owner, key in _names(problem)):
+    if not isinstance(problem, dict) or not any(whole or is_url(owner[key]) for owner, key in _names(problem)):
         return None
     return problem
 
 
-def _copied(path: str, problem: dict[str, Any], own: str) -> str:
+def _copied(path: str, problem: dict[str, Any], own: str, whole: bool) -> str:
     """The path of the problem over copies in the folder ``own``, which has ``urls.json``, too."""
     known: dict[str, tuple[str, Fingerprint]] = {}
+    files: dict[str, str] = {}
     for owner, key in _names(problem):
         url, member = _member(owner[key])
         if not is_url(url):
-            name = owner[key]
-            owner[key] = name if name == "-" else os.path.join(os.path.dirname(os.path.abspath(path)), name)
+            name = url if url == "-" else os.path.join(os.path.dirname(os.path.abspath(path)), url)
+            if whole and os.path.exists(name):
+                name = files.get(name) or files.setdefault(name, _copy(name, os.path.join(own, f"file-{len(files)}")))
+            owner[key] = name + member
             continue
         if url not in known:
             into = os.path.join(own, str(len(known)))
             os.mkdir(into)
             local, state = _fetch(url, into)
-            known[url] = (local, Fingerprint(*state, _hash(local)))
+            known[url] = (local, Fingerprint(*state, hash_of(local)))
         owner[key] = known[url][0] + member
     about = [
         {"url": shown(url), "url_sha256": hashlib.sha256(url.encode()).hexdigest(), "file": local, **mark._asdict()}
@@ -568,6 +573,16 @@ def _copied(path: str, problem: dict[str, Any], own: str) -> str:
     except (TypeError, ValueError) as error:
         raise RequestError(f"{path}: a value that JSON has not: {error}\n  try: finite numbers, or inputs in files") from None
     return made
+
+
+def _copy(name: str, into: str) -> str:
+    """A copy of a file, or of a Zarr array in its folder, under its own name in the new folder ``into``."""
+    local = os.path.join(into, os.path.basename(name.rstrip("/")))
+    os.mkdir(into)
+    try:
+        return str(shutil.copytree(name, local) if os.path.isdir(name) else shutil.copyfile(name, local))
+    except OSError as error:
+        raise InputError(f"{name}: cannot be read: {error}") from None
 
 
 def _parsed(path: str, text: str) -> dict[str, Any]:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import tempfile
 import time
 import typing
-import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -16,15 +14,13 @@ from . import _zipfold
 from .errors import ArrayTypeError, Interrupted, RequestError, ZipfoldError
 from .executors import Calls, calls_of
 from .lazy import Pairs, _outcome
-from .remote import problem_of
 from .settings import given
+from .stores import Folder, removed_with, store_of
 
-__all__ = ["Failure", "Job", "Progress", "attach", "submit"]
+__all__ = ["Failure", "Job", "Progress", "attach", "submit", "work"]
 
 #: Seconds without a sign of life after which a worker is taken to be lost.
 _LEASE = 60.0
-#: Seconds between two looks at a store.
-_LOOK = 0.05
 #: Seconds without a worker after which a share that no worker had room for is given up.
 _UNMOVED = 5.0
 
@@ -55,19 +51,46 @@ class Failure(typing.NamedTuple):
     error: str
 
 
-def work(store: str, share: int | None = None, *, retries: int = 3, lease: float = _LEASE, **how: Any) -> dict[str, Any]:
-    """Works on one share of a store, by its number from 1, or on shares until none is left.
+def work(store: Any, share: int | None = None, *, retries: int = 3, lease: float = _LEASE, **how: Any) -> dict[str, Any]:
+    """Works on one share of a store, or on shares until none is left. ``zipfold work`` is the same as a command.
 
-    This is what an executor runs; ``zipfold work`` is the same as a command. Returns the numbers of the shares that were
-    ``done``, and the ``failed`` ones with their errors.
+    Parameters
+    ----------
+    store : path or URL
+        The folder or the place in an object store; see :func:`submit`.
+    share : int, optional
+        The number of a share, from 1. Left out, it is shares that no other worker is at, and those of lost workers.
+    retries : int
+        Times that a share is tried before it is left alone.
+    lease : float
+        Seconds without a sign of life after which another worker is taken to be lost.
+    **how
+        ``memory``, ``threads``, ``device``, ``plan``, as in :func:`zipfold.using`.
+
+    Returns
+    -------
+    dict
+        The numbers of the shares that were ``done``, and of the ``failed`` ones, with their errors.
+
+    Raises
+    ------
+    ValueError
+        For what is not a store, a number that no share has, and inputs that are not those of the plan.
+
+    >>> import tempfile
+    >>> import zipfold as zf
+    >>> question = zf.pairs([[0.0], [1.0], [3.0]]).pair("cityblock").sum()
+    >>> folder = tempfile.mkdtemp()
+    >>> job = zf.submit(question, executor=None, store=folder, shares=1)
+    >>> zf.work(folder)
+    {'done': [1], 'failed': []}
     """
-    text = _zipfold.store_work(store, share, (float(lease), int(retries)), given(**how))
-    return typing.cast("dict[str, Any]", json.loads(text))
+    return store_of(store).work(share, (float(lease), int(retries)), given(**how))
 
 
-def _share(store: str, share: int, retries: int, threads: int | None) -> None:
+def _share(address: tuple[str, str | None], share: int, retries: int, threads: int | None) -> None:
     """One share, for an executor: its error is noted in the store, and does not end the executor."""
-    work(store, share, retries=retries, threads=threads)
+    store_of(*address).work(share, (_LEASE, retries), given(threads=threads))
 
 
 class Job:
@@ -76,8 +99,8 @@ class Job:
     The store is the job: another process sees the same by :func:`attach`.
     """
 
-    def __init__(self, store: str, calls: Calls | None, retries: int, threads: int | None) -> None:
-        self.store = store
+    def __init__(self, store: Folder, calls: Calls | None, retries: int, threads: int | None) -> None:
+        self.store, self._store = store.name, store
         self._calls, self._retries, self._threads = calls, retries, threads
         self._under_way: dict[int, Any] = {}
         self._tries: dict[int, int] = {}
@@ -87,10 +110,10 @@ class Job:
     def _start(self, share: int) -> None:
         if self._calls is not None:
             self._tries[share] = self._tries.get(share, 0) + 1
-            self._under_way[share] = self._calls.start(_share, self.store, share, self._retries, self._threads)
+            self._under_way[share] = self._calls.start(_share, self._store.address, share, self._retries, self._threads)
 
     def _status(self) -> dict[str, Any]:
-        return typing.cast("dict[str, Any]", json.loads(_zipfold.store_status(self.store, _LEASE)))
+        return self._store.status(_LEASE)
 
     def _turn(self) -> dict[str, Any]:
         """Looks at the calls that have ended, and starts those shares again that are not done."""
@@ -134,7 +157,7 @@ class Job:
         """
         end = None if timeout is None else time.monotonic() + timeout
         last: list[Any] = []
-        changed = time.monotonic()
+        changed = begun = time.monotonic()
         while True:
             status = self._turn()
             if not status["missing"] or self._cancelled:
@@ -146,8 +169,8 @@ class Job:
             seen = [status["done"], status["failed"]]
             if seen != last or live:
                 last, changed = seen, time.monotonic()
-            elif incomplete and self._calls is None:
-                # Between two shares a worker is at none, for less than a look.
+            elif incomplete and self._calls is None and time.monotonic() - changed >= self._store.quiet:
+                # Between two shares a worker is at none, for less than a look at a folder.
                 idle = True
             if time.monotonic() - changed >= _UNMOVED:
                 given_up |= {one["share"] for one in status["failed"] if one["no_room"]}
@@ -155,7 +178,7 @@ class Job:
                 return True
             if end is not None and time.monotonic() >= end:
                 return False
-            time.sleep(_LOOK)
+            time.sleep(self._store.pause(time.monotonic() - begun))
 
     def result(self, timeout: float | None = None, *, incomplete: bool = False, **how: Any) -> Any:
         """The answer, as ``question.run()`` gives it, with the same bits; waits for the shares.
@@ -170,8 +193,12 @@ class Job:
         ValueError
             When shares are missing, which the message names with the error of the first that failed.
         """
-        raw, _ = self._merged(timeout, incomplete, lambda: _zipfold.store_merge(self.store, incomplete, given(**how)))
-        results = _outcome(raw, _tall(self.store, len(raw["results"]))).results
+
+        def merge(folder: str) -> Any:
+            raw, _ = _zipfold.store_merge(folder, incomplete, given(**how))
+            return _outcome(raw, _tall(folder, len(raw["results"]))).results
+
+        results = self._merged(timeout, incomplete, merge)
         return results[0] if len(results) == 1 else results
 
     def save(
@@ -189,19 +216,20 @@ class Job:
         ``job.save("matches.parquet")`` takes them from the runs of the store, a part at a time.
         """
         both = (incomplete, overwrite)
-        call = lambda: _zipfold.store_save(self.store, os.fspath(path), both, given(**how))  # noqa: E731
+        call = lambda folder: _zipfold.store_save(folder, os.fspath(path), both, given(**how))  # noqa: E731
         names, _ = self._merged(timeout, incomplete, call)
         return typing.cast("list[str]", names)
 
-    def _merged(self, timeout: float | None, incomplete: bool, merge: Callable[[], Any]) -> Any:
-        """What ``merge`` gives once the shares are done."""
+    def _merged(self, timeout: float | None, incomplete: bool, merge: Callable[[str], Any]) -> Any:
+        """What ``merge`` gives of the folder with the parts, once the shares are done."""
         if not self.wait(timeout, incomplete=incomplete):
             done = self.progress()
             raise TimeoutError(f"{done.done} of {done.shares} shares are done after {timeout} seconds")
         if self._cancelled and self._status()["missing"] and not incomplete:
             raise Interrupted("the job was cancelled")
         try:
-            return merge()
+            with self._store.gathered() as folder:
+                return merge(folder)
         except ZipfoldError as error:
             lost = [f for f in self.failures() if f.share in self._errors]
             if lost and not incomplete:
@@ -231,25 +259,6 @@ def _tall(store: str, folds: int) -> tuple[bool, ...]:
         return (False,) * folds
 
 
-def _plan(question: Any, folder: str, shares: int | None, how: dict[str, Any]) -> dict[str, Any]:
-    """Plans a question of arrays, or one of a problem file, in a folder."""
-    asked = given(**how)
-    if isinstance(question, Pairs):
-        text = _zipfold.store_plan((question._text(), *question._arguments()), folder, shares, asked)
-        with open(os.path.join(folder, "question.json"), "w", encoding="utf-8") as beside:
-            json.dump({"tall": list(question._tall)}, beside)
-    else:
-        with problem_of(os.fspath(question), folder) as path:
-            text = _zipfold.store_plan_file(path, folder, shares, asked)
-    return typing.cast("dict[str, Any]", json.loads(text))
-
-
-def _remove(folder: str, process: int) -> None:
-    """Removes a temporary store, unless a fork of its process ends."""
-    if os.getpid() == process:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
 def submit(
     question: Pairs | str | os.PathLike[str],
     *,
@@ -267,13 +276,14 @@ def submit(
     question : Pairs or path
         Rows of arrays are sent once, through the store: at most 256 MiB. Larger ones belong into files: a path is that of
         a problem file (TOML or JSON), whose inputs workers read themselves. Paths of inputs are those of this process,
-        and must be the same for all workers.
+        and must be the same for all workers. An object store has copies of the inputs.
     executor
         Any executor of :mod:`concurrent.futures` (pools of processes, ``mpi4py.futures.MPIPoolExecutor``), a Dask
         ``Client``, the module ``ray``, or ``"dask"`` or ``"ray"`` for one on this machine. None starts nothing:
-        ``zipfold work DIR`` elsewhere does.
-    store : path, optional
-        A folder that all workers see, new or empty. A temporary one if left out, for workers on this machine; it goes with the job.
+        ``zf.work(store)`` or ``zipfold work DIR`` elsewhere does.
+    store : path or URL, optional
+        A folder that all workers see, new or empty, or a place in an object store: ``"s3://bucket/prefix"``, and any URL of
+        fsspec that can be written. A temporary folder if left out, for workers on this machine; it goes with the job.
     shares : int or "auto"
         Into how many shares; ``"auto"`` makes them about two minutes long, with results within a quarter of the memory.
     retries : int
@@ -290,7 +300,7 @@ def submit(
     Raises
     ------
     ValueError
-        For a folder that is a store already, rows beyond 256 MiB, more shares than strips of tiles, a problem file that
+        For a place that is a store already, rows beyond 256 MiB, more shares than strips of tiles, a problem file that
         cannot be read, and an executor whose library is not installed.
     TypeError
         For what is no question, or no executor.
@@ -312,13 +322,12 @@ def submit(
     if retries < 1:
         raise RequestError(f"retries: {retries} (limit: a number from 1)")
     calls = None if executor is None else calls_of(executor)
-    folder = tempfile.mkdtemp(prefix="zipfold-") if store is None else os.path.abspath(os.fspath(store))
-    job = Job(folder, calls, retries, threads)
+    place = store_of(tempfile.mkdtemp(prefix="zipfold-") if store is None else store)
+    job = Job(place, calls, retries, threads)
     if store is None:
-        weakref.finalize(job, _remove, folder, os.getpid())
+        removed_with(job, place.name)
     count = None if shares == "auto" else int(shares)
-    plan = _plan(question, folder, count, {"threads": threads, **how})
-    for share in range(1, plan["shares"] + 1):
+    for share in range(1, place.plan(question, count, given(threads=threads, **how)) + 1):
         job._start(share)
     return job
 
@@ -328,8 +337,8 @@ def attach(store: Any, *, executor: Any = None, retries: int = 3, threads: int |
 
     Parameters
     ----------
-    store : path
-        The folder.
+    store : path or URL
+        The folder or the place in an object store.
     executor : optional
         Starts the shares that are missing; see :func:`submit`. Without one, others work on them.
     retries : int
@@ -344,7 +353,7 @@ def attach(store: Any, *, executor: Any = None, retries: int = 3, threads: int |
     Raises
     ------
     ValueError
-        For a folder that is no store, when the job is looked at.
+        For a folder that is not a store, when the job is looked at.
 
     >>> import tempfile
     >>> import zipfold as zf
@@ -353,14 +362,12 @@ def attach(store: Any, *, executor: Any = None, retries: int = 3, threads: int |
     >>> job = zf.submit(question, executor=None, store=folder, shares=1)
     >>> job.progress().done
     0
-    >>> from zipfold.shares import work
-    >>> work(folder)["done"]
+    >>> zf.work(folder)["done"]
     [1]
     >>> zf.attach(folder).result()
     array([4., 3., 5.])
     """
-    folder = os.path.abspath(os.fspath(store))
-    job = Job(folder, None if executor is None else calls_of(executor), retries, threads)
+    job = Job(store_of(store), None if executor is None else calls_of(executor), retries, threads)
     for share in job._status()["missing"] if executor is not None else ():
         job._start(share)
     return job

@@ -1,0 +1,450 @@
+"""Stores behind one face: a folder that all workers see, or an object store of which each machine has a mirror.
+
+An object store has these objects. A job begins when ``plan.json`` is put, which happens once::
+
+    plan.json              the plan, and in "mirror" the number of the store, its files, and the folder of its mirrors
+    NUMBER/data …          the files of the plan: rows, squares, inputs
+    NUMBER/parts/000001    results of shares, each put once, after its matches/000001.runs/…
+    NUMBER/leases/000001   who works on a share now: read by others, and removed with the share
+    NUMBER/failed/000001   errors of shares; told/000001 seconds and bytes of done ones
+    NUMBER/differing/…     results of a second worker that are not the first one's
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import contextlib
+import json
+import os
+import posixpath
+import random
+import re
+import secrets
+import shutil
+import socket
+import tempfile
+import threading
+import time
+import typing
+import weakref
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from . import _zipfold, remote
+from .errors import InputError, RequestError, ZipfoldError
+from .lazy import Pairs
+from .mirrors import PREFIX, filling, held
+from .objects import Objects
+
+__all__ = ["Folder", "Store", "removed_with", "store_of"]
+
+#: Seconds between two looks at a folder, and the most between two looks at an object store.
+_LOOK, _LONGEST_LOOK = 0.05, 2.0
+#: Requests at one time.
+_REQUESTS = 8
+#: Seconds before a share that failed is tried again by the same worker.
+_AFTER_FAILURE = 1.0
+#: Files with the seconds of shares that a job looks at: enough for a rate.
+_TOLD = 100
+#: The folders of a store that its plan leaves empty.
+_EMPTY = ("parts", "matches", "leases", "failed", "running", "clocks", "told")
+_SHARE = r"\d{6}"
+
+
+def plan_in(folder: str, question: Any, shares: int | None, asked: Any, *, whole: bool = False) -> dict[str, Any]:
+    """Plans a question of arrays, or one of a problem file, in a folder; with ``whole`` it needs no other files."""
+    if isinstance(question, Pairs):
+        text = _zipfold.store_plan((question._text(), *question._arguments()), folder, shares, asked)
+        with open(os.path.join(folder, "question.json"), "w", encoding="utf-8") as more:
+            json.dump({"tall": list(question._tall)}, more)
+    else:
+        with remote.problem_of(os.fspath(question), folder, whole=whole) as path:
+            text = _zipfold.store_plan_file(path, folder, shares, asked)
+    return typing.cast("dict[str, Any]", json.loads(text))
+
+
+def removed_with(owner: Any, folder: str) -> None:
+    """Has a folder removed with ``owner``, unless a fork of this process ends."""
+    process = os.getpid()
+    weakref.finalize(owner, lambda: shutil.rmtree(folder, ignore_errors=True) if os.getpid() == process else None)
+
+
+class Folder:
+    """A store in a folder that all workers see."""
+
+    #: Seconds without a change after which no worker is taken to be between two shares.
+    quiet = 0.0
+
+    def __init__(self, folder: str) -> None:
+        self.name = folder
+
+    @property
+    def address(self) -> tuple[str, str | None]:
+        """What workers find the store by."""
+        return self.name, None
+
+    def plan(self, question: Any, shares: int | None, asked: Any) -> int:
+        """Makes it a store; the number of shares."""
+        return int(plan_in(self.name, question, shares, asked)["shares"])
+
+    def status(self, lease: float) -> dict[str, Any]:
+        """How far it is."""
+        return typing.cast("dict[str, Any]", json.loads(_zipfold.store_status(self.name, lease)))
+
+    def pause(self, waited: float) -> float:
+        """Seconds until the next look of somebody who has waited this long."""
+        return _LOOK
+
+    @contextlib.contextmanager
+    def gathered(self) -> typing.Iterator[str]:
+        """The folder with the parts that are there."""
+        yield self.name
+
+    def work(self, share: int | None, habits: tuple[float, int], asked: Any) -> dict[str, Any]:
+        """Works on one share, or on shares until none is left."""
+        return typing.cast("dict[str, Any]", json.loads(_zipfold.store_work(self.name, share, habits, asked)))
+
+
+def _each(call: Callable[[Any], Any], items: Iterable[Any]) -> None:
+    """Calls for several items at one time."""
+    with concurrent.futures.ThreadPoolExecutor(_REQUESTS) as threads:
+        for _ in threads.map(call, items):
+            pass
+
+
+def _files(root: str) -> list[str]:
+    """The names of the files of a plan, but for the plan itself."""
+    found = []
+    for at, folders, names in os.walk(root):
+        if at == root:
+            folders[:] = [folder for folder in folders if folder not in _EMPTY]
+            names = [name for name in names if name != "plan.json" and not name.startswith(".")]
+        found += [os.path.relpath(os.path.join(at, name), root) for name in names]
+    return sorted(name.replace(os.sep, "/") for name in found)
+
+
+class Store(Folder):
+    """A store in an object store. Workers of a machine have a mirror of it, and a job has a folder with what it looks at."""
+
+    quiet = 5.0
+
+    def __init__(self, url: str, number: str | None = None) -> None:
+        self._objects = Objects(url)
+        super().__init__(self._objects.url)
+        self._number = number
+        self._known: dict[str, Any] | None = None
+        self._look: str | None = None
+        #: The states of the objects that the folder of the job has; none of what is there by its name alone.
+        self._seen: dict[str, tuple[int, str] | None] = {}
+
+    @property
+    def address(self) -> tuple[str, str | None]:
+        return self.name, self._number
+
+    def pause(self, waited: float) -> float:
+        return min(_LONGEST_LOOK, max(_LOOK, waited / 20))
+
+    def plan(self, question: Any, shares: int | None, asked: Any) -> int:
+        objects, number = self._objects, secrets.token_hex(16)
+        if objects.has("plan.json"):
+            raise self._is_taken()
+        root = os.path.join(tempfile.gettempdir(), PREFIX + number)
+        with held(root):
+            plan = plan_in(root, question, shares, asked, whole=True)
+            names = _files(root)
+            paths = [os.path.join(root, name) for name in names]
+            facts = [(os.path.getsize(path), remote.hash_of(path)) for path in paths]
+            # Names of inputs are part of the identity of every part, so all mirrors have them in one place.
+            place = root if plan["inputs"] else None
+            plan["mirror"] = {"number": number, "root": place, "files": dict(zip(names, facts, strict=True))}
+            with open(os.path.join(root, "plan.json"), "w", encoding="utf-8") as file:
+                json.dump(plan, file)
+            try:
+                _each(lambda both: objects.send(both[0], f"{number}/{both[1]}"), zip(paths, names, strict=True))
+            except BaseException:
+                objects.remove(number, tree=True)
+                raise
+            # A call that fails may have put it: then its files stay, and another place is needed.
+            if not objects.put(os.path.join(root, "plan.json"), "plan.json"):
+                objects.remove(number, tree=True)
+                raise self._is_taken()
+        self._known, self._number = plan, number
+        return int(plan["shares"])
+
+    def _is_taken(self) -> RequestError:
+        return RequestError(f"{self.name}: a store already\n  try: another place with store=…")
+
+    def _plan(self) -> dict[str, Any]:
+        """The plan, of the same question as ever."""
+        if self._known is not None:
+            return self._known
+        name, text = f"{self.name}/plan.json", self._objects.read("plan.json")
+        if text is None:
+            raise RequestError(f"{name}: expected a store, got a place without a plan\n  try: zf.submit with this store=…")
+        try:
+            plan = json.loads(text)
+            mirror, _ = plan["mirror"], plan["shares"] + 0
+            number, root, files = mirror["number"], mirror["root"], mirror["files"]
+            inside = all(file == posixpath.normpath(file) and file[0] not in "./" for file in files)
+            expected = os.path.join(os.path.dirname(root or tempfile.gettempdir()), PREFIX + number) if root else None
+            if not re.fullmatch("[0-9a-f]{32}", number) or root != expected or not inside:
+                raise ValueError("names that no plan has")
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise InputError(f"{name}: no plan of a store in an object store: {type(error).__name__}: {error}") from None
+        if self._number not in (None, number):
+            raise RequestError(f"{name}: expected the plan of this job, got that of a later one\n  try: submit it again, elsewhere")
+        self._known, self._number = plan, number
+        return typing.cast("dict[str, Any]", plan)
+
+    def _of(self, name: str) -> str:
+        return f"{self._plan()['mirror']['number']}/{name}"
+
+    def _root(self) -> str:
+        mirror = self._plan()["mirror"]
+        return str(mirror["root"] or os.path.join(tempfile.gettempdir(), PREFIX + mirror["number"]))
+
+    @contextlib.contextmanager
+    def _named(self, *folders: str) -> typing.Iterator[None]:
+        """Errors name the object, not the copy of this machine."""
+        try:
+            yield
+        except ZipfoldError as error:
+            raise type(error)(self._in_words(str(error), *folders)) from None
+
+    def _in_words(self, text: str, *folders: str) -> str:
+        for folder in folders:
+            text = text.replace(folder, f"{self.name}/{self._of('')[:-1]}")
+        return text
+
+    def _fetch(self, folder: str, wanted: Callable[[str], bool]) -> None:
+        """Fetches the files of the plan that are wanted and not there."""
+        plan, files = self._plan(), self._plan()["mirror"]["files"]
+        for empty in _EMPTY:
+            os.makedirs(os.path.join(folder, empty), exist_ok=True)
+
+        def fetch(name: str) -> None:
+            local = os.path.join(folder, name)
+            os.makedirs(os.path.dirname(local), exist_ok=True)
+            # Files next to an input may be taken to be its chunks.
+            own = os.path.join(folder, "clocks", secrets.token_hex(8))
+            self._objects.fetch(self._of(name), own, tuple(files[name]))
+            for one in plan["inputs"]:
+                if local == one["path"] or local.startswith(one["path"] + "/"):
+                    # Workers need not read it again for its hash.
+                    os.utime(own, ns=(one["modified"], one["modified"]))
+            os.replace(own, local)
+
+        _each(fetch, [name for name in files if wanted(name) and not os.path.exists(os.path.join(folder, name))])
+        if not os.path.exists(os.path.join(folder, "plan.json")):
+            own = os.path.join(folder, "clocks", secrets.token_hex(8))
+            with open(own, "w", encoding="utf-8") as file:
+                json.dump(plan, file)
+            os.replace(own, os.path.join(folder, "plan.json"))
+
+    # What a job does.
+
+    def _looked(self, *folders: str, parts: bool) -> str:
+        """The folder of the job, with what the store has now in some folders; of ``parts`` whole ones or names alone."""
+        if self._look is None:
+            self._look = tempfile.mkdtemp(prefix="zipfold-job-")
+            removed_with(self, self._look)
+            self._fetch(self._look, lambda name: False)
+        for folder in folders:
+            found = self._objects.names(self._of(folder), _SHARE + r"(\.runs/[^./]+)?")
+            names = list(found)[: _TOLD if folder == "told" else None]
+            self._bring(self._look, {f"{folder}/{name}": found[name] for name in names}, folder, parts or folder != "parts")
+        return self._look
+
+    def _bring(self, look: str, there: dict[str, tuple[int, str]], folder: str, whole: bool) -> None:
+        for gone in [name for name in self._seen if name.startswith(f"{folder}/") and name not in there]:
+            os.remove(os.path.join(look, gone))
+            del self._seen[gone]
+
+        def bring(name: str) -> None:
+            local, state = os.path.join(look, name), there[name]
+            if not whole:
+                open(local, "ab").close()
+                self._seen.setdefault(name, None)
+            elif self._seen.get(name) != state or not state[1]:
+                os.makedirs(os.path.dirname(local), exist_ok=True)
+                # Notes of a share may be removed in this moment, because it is done.
+                with contextlib.suppress(*(() if folder in ("parts", "matches") else (InputError,))):
+                    self._objects.fetch(self._of(name), local)
+                    self._seen[name] = state
+
+        _each(bring, there)
+
+    def status(self, lease: float) -> dict[str, Any]:
+        look = self._looked("parts", "told", "failed", "leases", parts=False)
+        with self._named(look):
+            return typing.cast("dict[str, Any]", json.loads(_zipfold.store_status(look, lease)))
+
+    @contextlib.contextmanager
+    def gathered(self) -> typing.Iterator[str]:
+        odd = sorted(self._objects.names(self._of("differing"), f"{_SHARE}-.*"))
+        if odd:
+            one, other = f"{self._of('parts')}/{odd[0][:6]}", f"{self._of('differing')}/{odd[0]}"
+            what = f"{self.name}/{one} and {self.name}/{other}: two workers computed other bytes for share {int(odd[0][:6])}"
+            raise InputError(f"{what}\n  try: remove the part and what differs from it, and have workers do its share again")
+        look = self._looked("failed", "parts", "matches", parts=True)
+        self._fetch(look, lambda name: not name.startswith(("rows/", "inputs/")))
+        root = self._root()
+        with self._named(look, root), held(root):
+            if self._plan()["inputs"]:
+                with filling(root):
+                    self._fetch(root, lambda name: name.startswith("inputs/"))
+            yield look
+
+    # What a worker does.
+
+    def work(self, share: int | None, habits: tuple[float, int], asked: Any) -> dict[str, Any]:
+        root = self._root()
+        with held(root), self._named(root):
+            with filling(root):
+                self._fetch(root, lambda name: True)
+            return self._all(root, habits, asked) if share is None else self._single(root, share, habits, asked, 0)
+
+    def _single(self, root: str, share: int, habits: tuple[float, int], asked: Any, lost: int) -> dict[str, Any]:
+        """Computes a share in the mirror, and puts what came of it into the store."""
+        objects, name = self._objects, f"{share:06}"
+        if objects.has(self._of(f"parts/{name}")):
+            return {"done": [], "failed": []}
+        note = objects.read(self._of(f"failed/{name}"))
+        if note is not None:
+            with open(os.path.join(root, "failed", name), "wb") as file:
+                file.write(note)
+        with self._lease(name, habits[0], lost):
+            worked = json.loads(self._in_words(_zipfold.store_work(root, share, habits, asked), root))
+            if worked["failed"]:
+                with open(os.path.join(root, "failed", name), encoding="utf-8") as text:
+                    objects.write(self._of(f"failed/{name}"), self._in_words(text.read(), root).encode())
+            else:
+                # What an earlier call has computed and not put counts, too.
+                worked["done"] = [share] if self._deliver(root, name) else []
+        return typing.cast("dict[str, Any]", worked)
+
+    def _deliver(self, root: str, name: str) -> bool:
+        """Puts the part of a share into the store, after its matches, and removes it from the mirror; false if it is gone."""
+        objects, part, told = self._objects, os.path.join(root, "parts", name), os.path.join(root, "told", name)
+        runs, there = os.path.join(root, "matches", f"{name}.runs"), self._of(f"parts/{name}")
+        odd = self._of(f"differing/{name}-{secrets.token_hex(8)}")
+        same = mine = True
+        try:
+            for run in os.listdir(runs) if os.path.isdir(runs) else ():
+                same &= objects.put(os.path.join(runs, run), self._of(f"matches/{name}.runs/{run}"))
+            # A process that was lost may have left the part alone.
+            with contextlib.suppress(FileNotFoundError), open(told, "rb") as file:
+                objects.write(self._of(f"told/{name}"), file.read())
+            same &= objects.put(part, there)
+            if not same:
+                objects.send(part, odd)
+        except (FileNotFoundError, InputError):
+            # Another process of this machine may have put it, and removed it here.
+            if os.path.exists(part) or not objects.has(there):
+                raise
+            mine = False
+        # The part is the last one to go: who sees none computes the share anew.
+        shutil.rmtree(runs, ignore_errors=True)
+        for done in (told, part):
+            with contextlib.suppress(FileNotFoundError):
+                os.remove(done)
+        if not same:
+            what = f"expected the bytes of this worker, which are in {self.name}/{odd}, got others"
+            raise InputError(f"{self.name}/{there}: {what}\n  try: workers of one version, on machines whose memory is sound")
+        return mine
+
+    @contextlib.contextmanager
+    def _lease(self, name: str, lease: float, lost: int) -> typing.Iterator[None]:
+        """Tells others that this worker is at a share, again and again."""
+        over, place = threading.Event(), self._of(f"leases/{name}")
+        who = {"host": socket.gethostname(), "process": os.getpid(), "number": secrets.token_hex(16)}
+        note = {"who": who, "lost": lost, "beat": 0}
+
+        def tell() -> None:
+            # A beat that fails is made up for by the next one, or the share is done twice.
+            with contextlib.suppress(ZipfoldError):
+                self._objects.write(place, json.dumps(note).encode())
+
+        def beat() -> None:
+            while not over.wait(lease / 4):
+                note["beat"] = int(str(note["beat"])) + 1
+                tell()
+
+        tell()
+        beats = threading.Thread(target=beat, daemon=True)
+        beats.start()
+        try:
+            yield
+        finally:
+            over.set()
+            beats.join()
+            self._objects.remove(place)
+
+    def _all(self, root: str, habits: tuple[float, int], asked: Any) -> dict[str, Any]:
+        """Works on shares that nobody has, in an order of its own, and on the ones of lost workers, until none is left."""
+        lease, retries = habits
+        done: list[int] = []
+        failed: dict[int, str] = {}
+        tries: Counter[int] = Counter()
+        #: The leases of others, and since when each is as it is by the clock of this worker: clocks need not agree.
+        leases: dict[int, tuple[bytes, float]] = {}
+        waited = 0.0
+        while True:
+            parts = self._objects.names(self._of("parts"), _SHARE)
+            missing = [share for share in range(1, self._plan()["shares"] + 1) if f"{share:06}" not in parts]
+            left = [share for share in missing if tries[share] < retries]
+            if not left:
+                return {"done": done, "failed": [[share, failed[share]] for share in missing if share in failed]}
+            share, lost = self._free(left, leases, lease)
+            if share is None:
+                pause = min(self.pause(waited), lease / 4)
+                time.sleep(pause)
+                waited += pause
+                continue
+            waited, tries[share] = 0.0, tries[share] + 1
+            error = self._given_up(share, retries, lost)
+            if error is not None:
+                failed[share], tries[share] = error, retries
+                continue
+            worked = self._single(root, share, habits, asked, lost)
+            done += worked["done"]
+            failed |= dict(worked["failed"])
+            if worked["failed"] and tries[share] < retries:
+                time.sleep(_AFTER_FAILURE)
+
+    def _free(self, left: list[int], leases: dict[int, tuple[bytes, float]], lease: float) -> tuple[int | None, int]:
+        """A share that nobody has, or whose lease has had no beat for long, and how many workers were lost at it."""
+        taken = self._objects.names(self._of("leases"), _SHARE)
+        free = [share for share in left if f"{share:06}" not in taken]
+        if free:
+            return random.choice(free), 0
+        for share in left:
+            note, now = self._objects.read(self._of(f"leases/{share:06}")) or b"", time.monotonic()
+            if share not in leases or leases[share][0] != note:
+                leases[share] = (note, now)
+            elif now - leases[share][1] >= lease:
+                del leases[share]
+                with contextlib.suppress(ValueError, KeyError, TypeError):
+                    return share, int(json.loads(note)["lost"]) + 1
+                return share, 0
+        return None, 0
+
+    def _given_up(self, share: int, retries: int, lost: int) -> str | None:
+        """The error of a share that was tried often enough, or that too many workers were lost at."""
+        name = self._of(f"failed/{share:06}")
+        note = {"share": share, "times": 0, "error": "", "no_room": False, "host": socket.gethostname()}
+        with contextlib.suppress(ValueError):
+            note |= json.loads(self._objects.read(name) or b"{}")
+        if lost >= retries:
+            note |= {"times": lost, "error": f"its worker was lost {lost} times"}
+            self._objects.write(name, json.dumps(note).encode())
+            self._objects.remove(self._of(f"leases/{share:06}"))
+        return str(note["error"]) if int(str(note["times"])) >= retries else None
+
+
+def store_of(place: Any, number: str | None = None) -> Folder:
+    """The store at a path or URL."""
+    if remote.is_url(place):
+        return Store(place, number)
+    return Folder(os.path.abspath(os.fspath(place)))
