@@ -148,7 +148,7 @@ def test_text_and_missing_columns_of_tables():
 @pytest.mark.parametrize(("policy", "count"), [("skip", 1), ("propagate", 3)])
 def test_nan_under_each_policy(policy, count):
     x = np.array([[0.0], [np.nan], [1.0]])
-    with pytest.raises(ValueError, match="row 1, column 0"):
+    with pytest.raises(ValueError, match=r"row 1 \(from 0\), column 0 \(from 0\)"):
         zf.pairs(x).histogram(2, (0, 2)).run()
     tally = zf.pairs(x).nan(policy).histogram(2, (0, 2)).outcome().tally
     assert tally.counted == count

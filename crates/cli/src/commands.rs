@@ -17,7 +17,6 @@ use zipfold::Query;
 use zipfold::Target;
 use zipfold::devices::{DeviceSelector, Facts};
 use zipfold::internals::core::budget::Reservation;
-use zipfold::internals::core::pair::named;
 use zipfold::internals::core::shown::shown;
 use zipfold::internals::destination::{self, refuse_place};
 use zipfold::internals::io::Presence;
@@ -27,7 +26,6 @@ use zipfold::internals::shards::merge_each;
 use zipfold::internals::written::write_text;
 use zipfold::io::read_data;
 use zipfold::io::{OutputOptions, ReadOptions, read_table};
-use zipfold::problem::NanPolicy;
 use zipfold::shards;
 use zipfold::{Answer, Blame, Budget, Data, Error, Options, Outcome, Problem, Result, Table};
 
@@ -102,7 +100,6 @@ pub(crate) fn run(problem: &Problem, args: &RunArgs, verb: &str, budget: &Budget
     let data = read_data(problem, budget)?;
     seconds.read = start.elapsed().as_secs_f64();
     notice(problem, &data, args);
-    refuse_nan(problem, &data)?;
     let stop = interrupts();
     let progress = Bar::new(args.quiet || args.json);
     let show = |p: zipfold::Progress| progress.tell(p);
@@ -184,34 +181,6 @@ fn text_columns(data: &Data) -> Vec<&str> {
         .collect();
     names.dedup();
     names
-}
-
-/// NaN where it is an error, with its place in the file as people count: from one.
-pub(crate) fn refuse_nan(problem: &Problem, data: &Data) -> Result<()> {
-    let metric = problem.pair.metric.as_deref().and_then(named::find);
-    if problem.nan != NanPolicy::Error
-        || metric.is_some_and(|m| m.domain == named::RowValues::Missing)
-    {
-        return Ok(());
-    }
-    let y = data.y.as_ref().zip(problem.y.as_ref());
-    for (table, input) in [Some((&data.x, &problem.x)), y].into_iter().flatten() {
-        if let Some(place) = table.first_nan() {
-            return Err(missing(table, &input.name, place));
-        }
-    }
-    Ok(())
-}
-
-/// The refusal of a NaN in a row and a column of the table that `name` names.
-fn missing(table: &Table, name: &str, (row, col): (usize, usize)) -> Error {
-    let column = table
-        .names()
-        .map_or_else(|| (col + 1).to_string(), |n| format!("'{}'", n[col]));
-    let row = row + 1;
-    Error::input(table.missing(col))
-        .at_place(format!("{name}, row {row} of the data, column {column}"))
-        .remedy("--nan skip leaves such pairs out, --nan propagate lets them through")
 }
 
 /// Says what was done, and writes the page about it.

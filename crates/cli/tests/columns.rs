@@ -213,13 +213,13 @@ fn the_most_alike_are_the_largest() {
 }
 
 #[test]
-fn places_are_counted_from_one() {
+fn places_are_told_as_the_file_counts_them() {
     let folder = Folder::new("columns-places")
         .with("a.csv", "a,b\n1,2\n3,\n")
         .with("b.csv", "1,2\n3,x\n");
     folder
         .run("dist a.csv")
-        .refused(&["a.csv, row 2 of the data, column 'b'", "NaN in the data"]);
+        .refused(&["a.csv, row 1 (from 0), column 'b'", "NaN in the data"]);
     folder
         .run("dist b.csv")
         .refused(&["line 2, column 2 (number 1 to --columns)"]);

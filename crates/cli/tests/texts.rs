@@ -250,7 +250,7 @@ fn words_are_no_numbers() {
         .run(ranks)
         .refused(&["'spearman(x, y)' alone, got 'kind'"]);
     let says = [
-        "gap.csv, row 2 of the data, column 'kind'",
+        "gap.csv, row 1 (from 0), column 'kind'",
         "a missing text",
         "--nan skip",
     ];

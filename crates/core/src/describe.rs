@@ -444,9 +444,9 @@ fn check_tables(problem: &Problem, data: &Data) -> Result<()> {
         if let Some((row, col)) = table.and_then(Table::first_nan) {
             let column = table
                 .and_then(Table::names)
-                .map_or_else(|| col.to_string(), |n| format!("{col} ('{}')", n[col]));
+                .map_or_else(|| format!("{col} (from 0)"), |n| format!("'{}'", n[col]));
             let e = Error::input(table.map_or("", |t| t.missing(col)))
-                .at_place(format!("{name}, row {row}, column {column}"));
+                .at_place(format!("{name}, row {row} (from 0), column {column}"));
             return Err(e.remedy(format!(
                 "{} leaves such pairs out, {} lets them through",
                 Opt::Nan.to("skip"),

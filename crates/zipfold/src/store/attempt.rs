@@ -10,9 +10,9 @@
 use super::files::Files;
 use super::manifest::Manifest;
 use crate::partial;
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use zipfold_core::{Error, Result};
-use zipfold_io::store_files::of_store;
 use zipfold_io::unfinished::Claim;
 
 /// Workers that may be at one share at one time.
@@ -54,11 +54,15 @@ impl Attempt {
         Err(e.remedy("wait for them"))
     }
     fn ask(files: &dyn Files, index: usize, at: usize) -> Result<Option<Self>> {
-        let checkpoint = files.path(&format!("running/{}", name_of(index, at)));
-        let claim = Claim::ask(&beside(&checkpoint, ".held")).map_err(of_store)?;
-        Ok(claim.map(|claim| Attempt {
+        let name = format!("running/{}", name_of(index, at));
+        let claim = RefCell::new(None);
+        files.made(&format!("{name}.held"), &|held| {
+            claim.replace(Claim::ask(held)?);
+            Ok(())
+        })?;
+        Ok(claim.into_inner().map(|claim| Attempt {
             at: (index, at),
-            checkpoint,
+            checkpoint: files.path(&name),
             claim,
         }))
     }
