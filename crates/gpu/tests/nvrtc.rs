@@ -1,6 +1,7 @@
 //! Kernels compile for NVIDIA architectures without a GPU, and shipped defaults spill no register.
 
 use rayon::prelude::*;
+use std::collections::HashSet;
 use zipfold_core::problem::Problem;
 use zipfold_core::{Data, Domain, Precision, Table, describe};
 use zipfold_gpu::rows::data_facts;
@@ -40,10 +41,19 @@ fn half_of(pair: &str) -> bool {
     pair.contains("sum(x * y)") || pair.contains("cosine")
 }
 
+/// Whether all kernels are compiled, also those in double precision whose fold the pair before has.
+fn is_long() -> bool {
+    std::env::var_os("ZIPFOLD_LONG").is_some()
+}
+
 /// Compiles the kernels of some of the pairs; at least so many there must be.
 fn check(pairs: std::ops::Range<usize>, least: usize) {
     assert!(nvrtc::is_present(), "no libnvrtc");
-    let kernels = kernels(pairs);
+    let mut kernels = kernels(pairs);
+    let all = kernels.len();
+    // Folds have some kernels in common.
+    let mut seen = HashSet::new();
+    kernels.retain(|(_, arch, source)| seen.insert((*arch, source.clone())));
     let found = kernels
         .par_iter()
         .filter_map(|(what, arch, source)| failure(what, *arch, source));
@@ -55,7 +65,9 @@ fn check(pairs: std::ops::Range<usize>, least: usize) {
         kernels.len(),
         failures.join("\n")
     );
-    assert!(kernels.len() >= least, "{} kernels", kernels.len());
+    // Double precision is left out for half of the folds.
+    let least = if is_long() { least } else { least * 3 / 4 };
+    assert!(all >= least, "{all} kernels");
 }
 
 #[test]
@@ -207,7 +219,7 @@ fn kernels_of_sum_products_compile_and_spill_nothing() {
     let of = |p| zipfold_gpu::join_code::sources(p, Runtime::Cuda);
     let (single, double) = (of(Precision::F32), of(Precision::F64));
     assert_eq!([single.len(), double.len()], [127; 2]);
-    let long = std::env::var_os("ZIPFOLD_LONG").is_some();
+    let long = is_long();
     let numbered = |of: Vec<(String, String)>| of.into_iter().enumerate();
     let chosen: Vec<(usize, (String, String))> = numbered(single)
         .filter(|(at, _)| long || at % 2 == 0)
@@ -268,6 +280,10 @@ fn kernels(pairs: std::ops::Range<usize>) -> Vec<(String, usize, String)> {
         .unwrap();
         for (f, fold) in FOLDS.iter().enumerate() {
             for precision in [Precision::F32, Precision::F64] {
+                let is_single = precision == Precision::F32;
+                if !is_single && !is_long() && (at + f) % 2 == 1 {
+                    continue;
+                }
                 let text = format!(
                     "schema = 1\nx = {{ name = \"x\" }}\npair = {{ formula = \"{pair}\" }}\nfolds = [{fold}]"
                 );
