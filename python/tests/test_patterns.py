@@ -128,6 +128,7 @@ def test_answers_are_saved(tmp_path):
         (lambda: zf.correlogram([0.0, np.inf]), "expected finite times, got inf in row 1"),
         (lambda: zf.correlogram([0.0]), "expected two spikes or more, got 1"),
         (lambda: zf.correlogram(POINTS), "times: expected one time for each spike"),
+        (lambda: zf.correlogram([0.0, 1.0], time="t"), "time: expected a table with this column, got an array of times"),
         (lambda: zf.correlogram([0.0, 1.0], max=0), "max: expected a largest lag above 0"),
     ],
 )

@@ -257,6 +257,20 @@ def test_keys_of_words_and_numbers_in_files_are_words_by_request(tmp_path):
         zf.join(A, B, on="id", ids="id")
 
 
+def test_names_come_from_suffixes_or_from_select():
+    how = {"on": "station", "suffixes": ("_a", "_b")}
+    assert "id_b" in zf.join(A, B, **how)
+    with pytest.raises(zf.RequestError, match="suffixes: expected names of columns from select alone"):
+        zf.join(A, B, select="x.id, y.id", **how)
+
+
+def test_rows_with_or_without_a_match_have_no_value():
+    for kind in ("semi", "anti"):
+        for asked in ({"on": "station"}, {"where": "x.time < y.time"}):
+            with pytest.raises(zf.RequestError, match="expected no value for rows with or without a match"):
+                zf.join(A, B, kind=kind, value="x.time - y.time", **asked)
+
+
 @pytest.mark.parametrize("kind", ["inner", "left", "any"])
 def test_pairs_of_equal_keys_have_values_without_a_condition(kind):
     found = zf.join(A, B, on="station", kind=kind, value="x.time - 2 * y.time", select="x.time as mine, y.time as its, value")

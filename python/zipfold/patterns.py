@@ -302,7 +302,7 @@ def correlogram(
     units: Any = None,
     *,
     single: bool = False,
-    time: str = "time",
+    time: str | None = None,
     max: float = 0.1,
     bins: int = 101,
     normalise: str = "count",
@@ -321,8 +321,8 @@ def correlogram(
         A unit for each spike, or their column, by default ``"unit"``; an array of times without units is of one unit.
     single : bool
         All spikes are of one unit.
-    time : str
-        The column of times of a table.
+    time : str, optional
+        The column of times of a table, by default ``"time"``.
     max, bins
         The largest lag, and the number of bins from its negative to it; an odd number has lag 0 in the middle of one.
     normalise : {"count", "rate", "probability"}
@@ -350,7 +350,7 @@ def correlogram(
     """
     check_how(how, correlogram)
     known: Any = None
-    name, column, marks = "times", str(time), None if units is None else str(units)
+    name, column, marks = "times", "time" if time is None else str(time), None if units is None else str(units)
     single = truth(single, "single")
     if isinstance(times, (str, os.PathLike)):
         name = place(times)
@@ -361,6 +361,8 @@ def correlogram(
         if not named:
             known, marks = marked(known, units, "unit", "units")
     else:
+        if time is not None:
+            raise RequestError(f"time: expected a table with this column, got an array of times and {time!r}\n  try: leave out time")
         spikes = array(times, "times")
         if spikes.ndim != 1:
             raise InputError(f"times: expected one time for each spike, got the shape {spikes.shape}")

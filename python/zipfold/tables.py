@@ -37,7 +37,7 @@ def join(
     columns: Sequence[str] | None = None,
     ties: str = "first",
     within_distance: float | None = None,
-    suffixes: tuple[str, str] = ("_x", "_y"),
+    suffixes: tuple[str, str] | None = None,
     ids: str | Sequence[str] = (),
     rows: bool = False,
     save: Any = (),
@@ -77,7 +77,7 @@ def join(
     within_distance : float, optional
         The largest value of a nearest row.
     suffixes, ids
-        What is added to the names that both tables have. Columns of files whose cells are words, numbers as they are written.
+        What is added to the names that both tables have, by default ``("_x", "_y")``. Columns of files whose cells are words, numbers as they are written.
     rows : bool
         Give the numbers of the rows (:class:`zipfold.Matches`, or an array) instead of a table; below 0 where there is none.
     save, overwrite, explain
@@ -412,11 +412,11 @@ def _take(table: Any, at: np.ndarray) -> Any:
     return _arrow(table).take(at)
 
 
-def _beside(left: Any, right: Any, found: Any, suffixes: tuple[str, str]) -> Any:
+def _beside(left: Any, right: Any, found: Any, suffixes: tuple[str, str] | None) -> Any:
     a, b = columns_of(left, found.i), columns_of(right, found.j)
     names = [[str(c) for c in (t.column_names if hasattr(t, "column_names") else t.columns)] for t in (a, b)]
     both = set(names[0]) & set(names[1])
-    renamed = [[c + s if c in both else c for c in n] for n, s in zip(names, suffixes, strict=True)]
+    renamed = [[c + s if c in both else c for c in n] for n, s in zip(names, suffixes or ("_x", "_y"), strict=True)]
     if hasattr(a, "iloc"):
         import pandas
 
@@ -665,6 +665,8 @@ def _items(text: str) -> list[str]:
 def _asked(given_: dict[str, Any]) -> dict[str, Any]:
     """The arguments of a join by name, as a question has them."""
     select, columns, nearest, limit = (given_[name] for name in ("select", "columns", "nearest", "within_distance"))
+    if select and given_["suffixes"] is not None:
+        raise RequestError("suffixes: expected names of columns from select alone, got both\n  try: select='x.time as time_x'")
     if given_["metric"] is None:
         check_beside(given_, ("columns",), "nearest", 1)
     return {

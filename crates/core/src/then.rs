@@ -281,6 +281,8 @@ struct SetsOfRows<'a> {
     sets: Vec<FoldedRows>,
     /// The groups that the sets are.
     grouped: Option<&'a Grouped>,
+    /// The quantiles that a row has.
+    quantiles: &'a [f64],
 }
 
 impl<'a> SetsOfRows<'a> {
@@ -303,10 +305,16 @@ impl<'a> SetsOfRows<'a> {
                 rows.into_iter().map(FoldedRows::Listed).collect()
             }
         };
+        let inner = fold.grouped().map_or(fold, |grouped| &grouped.inner);
         SetsOfRows {
             side,
             sets,
             grouped,
+            quantiles: if let Fold::Quantile(f) = inner {
+                &f.q
+            } else {
+                &[]
+            },
         }
     }
     /// How many groups there are, if there are groups.
@@ -397,6 +405,11 @@ impl SetsOfRows<'_> {
             return Some(fold.group_column(self.side.other(), codes()));
         }
         let last = axis + 1 == answer.shape.len();
+        if last && self.quantiles.len() > 1 {
+            let places = codes().into_iter();
+            let quantiles: Vec<f64> = places.map(|at| self.quantiles[at as usize]).collect();
+            return Some(Column::new("quantile", Role::Parameter, quantiles).as_index());
+        }
         let ranks = answer.layout == Layout::Lists && last && len != 1;
         ranks.then(|| Column::new("rank", Role::Rank, codes()).as_index())
     }

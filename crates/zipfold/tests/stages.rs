@@ -697,12 +697,18 @@ fn groups_batches_ranks_and_quantiles_stay_apart() {
     let wanted: Vec<f64> = (0..3).map(|rank| folded("max", &column(rank))).collect();
     assert_eq!(found, wanted);
     let ends = FoldSpec::Quantile(QuantileSpec { q: vec![0.0, 1.0] });
-    let question = pairs(&tx).with(&ty).fold(ends).then("min");
-    let found = numbers(&question.run(&options).unwrap());
-    assert_eq!(
-        found,
-        [folded("min", &column(0)), folded("min", &column(69))]
-    );
+    for then in ["min", "mean"] {
+        let question = pairs(&tx).with(&ty).fold(ends.clone()).then(then);
+        let answer = question.run(&options).unwrap();
+        let wanted = [folded(then, &column(0)), folded(then, &column(69))];
+        let near = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-12 * b.abs();
+        assert!(numbers(&answer).iter().zip(&wanted).all(near), "{then}");
+        let columns = answer.columns(0).unwrap().unwrap();
+        let quantiles = columns.with_role(Role::Parameter).unwrap();
+        assert_eq!(quantiles.header, "quantile");
+        let named = columns.all(quantiles);
+        assert_eq!([named.get(0), named.get(1)], [0.0, 1.0], "{then}");
+    }
 }
 
 #[test]

@@ -9,7 +9,7 @@ use super::{
     Accumulate, Bounded, Column, Columns, Known, Layout, Lent, Line, Pairs, Role, Scattered,
     Traits, Value, ValuedPair, Whole,
 };
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::hash::Hash;
 use crate::pair::Side;
 use crate::pair::interval::Span;
@@ -58,13 +58,18 @@ impl Join {
     /// where it is surely true (`pair/truth.rs`).
     ///
     /// # Errors
-    /// `Request` for a condition or a value that means nothing.
+    /// `Request` for a condition or a value that means nothing, and for a value that no match keeps.
     pub(super) fn asked(
         predicate: &str,
         value: Option<&str>,
         kind: JoinKind,
         roots: &mut Roots<'_>,
     ) -> Result<Join> {
+        if let Some(text) = value.filter(|_| kind != JoinKind::Inner) {
+            let what = format!("expected no value for rows with or without a match, got '{text}'");
+            let e = Error::request(what).at_place("value");
+            return Err(e.remedy("leave it out, or ask for the matches"));
+        }
         let root = roots.condition(predicate)?;
         let value = value.map(|text| roots.number(text)).transpose()?;
         Ok(Join { root, value, kind })

@@ -182,6 +182,10 @@ impl TableJoin {
                 Opt::Nearest.to(1),
             );
         }
+        if self.value.is_some() && !self.kind.has_pairs() && self.nearest.is_none() {
+            let what = "expected no value for rows with or without a match, got one";
+            return refuse(what, Opt::Value, format!("leave out {}", Opt::Value));
+        }
         self.check_metric()?;
         self.check_nearest()
     }
