@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import concurrent.futures
+import fcntl
 import json
 import os
 import pathlib
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -157,6 +159,26 @@ def test_a_problem_file_takes_its_inputs_along(rng, far, tmp_path, monkeypatch):
             same(zf.attach(f"{far}/{at}", executor=executor, threads=1).result(timeout=300), wanted)
 
 
+def test_a_problem_file_that_cannot_be_copied_says_for_what(tmp_path, monkeypatch):
+    np.save(tmp_path / "x.npy", np.ones((3, 2)))
+    text = 'schema = 1\nx = "%s"\npair = { metric = "euclidean" }\nfolds = [{ kind = "nearest", k = %s }]\n'
+    odd, fine, noted = (tmp_path / f"{name}.toml" for name in ("odd", "fine", "noted"))
+    odd.write_text(text % (tmp_path / "x.npy", "inf"))
+    fine.write_text(text % (tmp_path / "x.npy", "1"))
+    noted.write_text("# https://host/x\n" + text % (tmp_path / "x.npy", "1"))
+    store = f"memory://{tmp_path.name}"
+    if sys.version_info >= (3, 11):
+        with pytest.raises(zf.RequestError, match="a value that JSON has not(.|\n)*try: finite numbers, or a store in a folder"):
+            zf.submit(odd, executor=None, store=store, shares=1)
+    # As before Python 3.11.
+    monkeypatch.setitem(sys.modules, "tomllib", None)
+    with pytest.raises(zf.RequestError, match="fine.toml: TOML for a store in an object store needs Python 3.11"):
+        zf.submit(fine, executor=None, store=store, shares=1)
+    with pytest.raises(zf.RequestError, match="noted.toml: TOML with :// in it, which may be a URL, needs Python 3.11"):
+        zf.submit(noted, executor=None, store=tmp_path / "a", shares=1)
+    assert zf.work(zf.submit(fine, executor=None, store=tmp_path / "b", shares=1).store)["done"] == [1]
+
+
 def test_a_job_is_attached_from_another_process(rng, far):
     question = questions(rng)["nearest"]
     job = zf.submit(question, executor=None, store=far, shares=4, plan=SMALL)
@@ -277,22 +299,41 @@ def test_of_two_workers_at_a_share_the_first_puts_its_part(rng, place, monkeypat
     same(job.result(), question.run())
 
 
+def test_two_parts_of_the_best_pairs_give_one_answer(rng, place, monkeypatch):
+    question = zf.pairs(rng.normal(size=(3000, 3))).pair("euclidean").top(50)
+    job = zf.submit(question, executor=None, store=place, shares=2, threads=2, plan=SMALL)
+    # Whoever is slow: both have seen that there is no part, and differ in what their threads found first.
+    has = objects.Objects.has
+    monkeypatch.setattr(objects.Objects, "has", lambda self, name: "/parts/" not in name and has(self, name))
+    for threads in (1, 2, 2, 1):
+        assert zf.work(place, 1, threads=threads) == {"done": [1], "failed": []}
+    monkeypatch.undo()
+    zf.work(place)
+    same(job.result(), question.run())
+    assert not [name for name in names_in(place) if "differing" in name]
+
+
 def test_parts_that_differ_are_named_both(rng, place, monkeypatch):
     job = zf.submit(questions(rng)["sum"], executor=None, store=place, shares=2, plan=SMALL)
     run = _zipfold.store_work
 
     def late(*arguments):
         said = run(*arguments)
-        own = pathlib.Path(arguments[0], "parts", "000001").read_bytes()
-        put(place, "parts/000001", own[:-1] + bytes([own[-1] ^ 1]))
+        if arguments[1] == 1:
+            own = pathlib.Path(arguments[0], "parts", "000001").read_bytes()
+            put(place, "parts/000001", own[:-1] + bytes([own[-1] ^ 1]))
         return said
 
     monkeypatch.setattr(_zipfold, "store_work", late)
     names = r"parts/000001\b.*differing/000001-"
-    with pytest.raises(zf.InputError, match=names):
-        zf.work(place, 1)
+    # The worker lists the share and goes on, and the merge refuses it.
+    said = zf.work(place)
+    assert said["done"] == [2]
+    ((share, error),) = said["failed"]
+    assert share == 1 and re.search(names, error)
     monkeypatch.undo()
-    zf.work(place)
+    # It has a part, so nobody computes it again, and no note of a failure outlives the remedy.
+    assert job.progress()[:4] == (2, 2, 0, 0) and "failed/000001" not in names_in(place)
     with pytest.raises(zf.InputError, match=names):
         job.result()
 
@@ -355,21 +396,183 @@ def test_a_store_that_fails_for_good_says_so(rng, tmp_path, monkeypatch):
     assert not (tmp_path / "a").exists() or names_in(f"flaky://{tmp_path}/a") == set()
 
 
-def test_a_part_that_could_not_be_put_is_put_by_the_next_try(rng, tmp_path, monkeypatch):
+def test_a_part_that_could_not_be_put_is_listed_and_put_by_the_next_try(rng, tmp_path, monkeypatch):
     for name in ("cat_file", "get_file", "put_file", "pipe_file", "info", "ls", "link", "mv", "rm_file"):
         monkeypatch.setattr(Flaky, name, getattr(LocalFileSystem, name))
     monkeypatch.setattr(objects, "_FIRST_WAIT", 0.001)
+    monkeypatch.setattr(stores, "_AFTER_FAILURE", 0.01)
     question = questions(rng)["sum"]
-    job = zf.submit(question, executor=None, store=f"flaky://{tmp_path}/a", shares=1, plan=SMALL)
+    job = zf.submit(question, executor=None, store=f"flaky://{tmp_path}/a", shares=3, plan=SMALL)
+    link = Flaky.link
+
+    def down(self, path1, path2, **options):
+        if path2.endswith("parts/000001"):
+            raise OSError("the network is down")
+        return link(self, path1, path2, **options)
+
+    words = "parts/000001: cannot be written: the network is down"
     with monkeypatch.context() as patch:
-        patch.setattr(Flaky, "link", lambda *_: (_ for _ in ()).throw(OSError("the network is down")))
-        with pytest.raises(zf.InputError, match="parts/000001: cannot be written: the network is down"):
-            zf.work(job.store)
-    assert job.progress().done == 0
+        patch.setattr(Flaky, "link", down)
+        said = zf.work(job.store)
+    assert sorted(said["done"]) == [2, 3]
+    ((share, error),) = said["failed"]
+    assert share == 1 and words in error and job.store in error
+    # It was tried as often as any share that fails. Others see it, and do not wait for it.
+    assert job.progress()[:4] == (2, 3, 0, 1) and job.wait(30)
+    assert [(one.share, one.times) for one in zf.attach(job.store).failures()] == [(1, 3)]
+    with pytest.raises(zf.RequestError, match=f"failed 1, share 1 with: .*{words}"):
+        job.result()
     # It was computed: what is left is to put it.
     with monkeypatch.context() as patch:
         patch.setattr(zf.stores._zipfold, "store_work", lambda *_: '{"done": [], "failed": []}')
+        assert zf.work(job.store, 1) == {"done": [1], "failed": []}
+    assert job.failures() == [] and "failed/000001" not in names_in(job.store)
+    same(job.result(), question.run())
+
+
+def test_a_worker_whose_store_takes_no_note_ends_with_the_error_of_the_part(rng, tmp_path, monkeypatch):
+    for name in ("cat_file", "get_file", "put_file", "pipe_file", "info", "ls", "link", "mv", "rm_file"):
+        monkeypatch.setattr(Flaky, name, getattr(LocalFileSystem, name))
+    job = zf.submit(zf.pairs([[0.0], [1.0]]).sum(), executor=None, store=f"flaky://{tmp_path}/a", shares=1)
+
+    def denied(*_, **__):
+        raise PermissionError("Access Denied")
+
+    with monkeypatch.context() as patch:
+        for name in ("put_file", "pipe_file"):
+            patch.setattr(Flaky, name, denied)
+        with pytest.raises(zf.InputError, match="told/000001: cannot be written: Access Denied"):
+            zf.work(job.store)
+    assert zf.work(job.store)["done"] == [1]
+
+
+def test_a_part_that_was_not_put_outlives_its_process(rng, tmp_path, machine, monkeypatch):
+    question = questions(rng)["sum"]
+    job = zf.submit(question, executor=None, store=f"file://{tmp_path}/bucket", shares=1, plan=SMALL)
+    # The process that submitted is gone, too.
+    mirrors._let_all_go()
+    script = f"""
+import zipfold as zf
+from zipfold import objects
+from fsspec.implementations.local import LocalFileSystem
+
+def link(*_, **__):
+    raise OSError("the network is down")
+
+LocalFileSystem.link, objects._FIRST_WAIT = link, 0.001
+print(zf.work({job.store!r}, 1)["failed"])
+"""
+    said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert "the network is down" in said.stdout
+    with monkeypatch.context() as patch:
+        patch.setattr(zf.stores._zipfold, "store_work", lambda *_: '{"done": [], "failed": []}')
         assert zf.work(job.store) == {"done": [1], "failed": []}
+    same(job.result(), question.run())
+    # It is put: the mirror goes with the last process.
+    mirrors._let_all_go()
+    assert list(machine.glob("zipfold-mirror-*")) == []
+
+
+def test_the_note_of_a_failure_goes_when_the_share_is_done(rng, place):
+    question = questions(rng)["sum"]
+    job = zf.submit(question, executor=None, store=place, shares=2, plan=SMALL)
+    put(place, "failed/000001", json.dumps({"share": 1, "times": 3, "error": "odd", "no_room": False, "host": "gone"}).encode())
+    assert zf.work(place) == {"done": [2], "failed": [[1, "odd"]]}
+    assert zf.work(place, 1)["done"] == [1] and "failed/000001" not in names_in(place)
+    fs, path = fsspec.core.url_to_fs(place, use_listings_cache=False)
+    number = json.loads(fs.cat_file(f"{path}/plan.json"))["mirror"]["number"]
+    fs.rm_file(f"{path}/{number}/parts/000001")
+    assert zf.work(place) == {"done": [1], "failed": []}
+    same(job.result(), question.run())
+
+
+def test_a_share_of_a_killed_process_starts_again_at_once_on_its_machine(rng, tmp_path):
+    place, question = f"file://{tmp_path}/bucket", questions(rng)["sum"]
+    job = zf.submit(question, executor=None, store=place, shares=3, plan=SMALL)
+    assert zf.work(place, 3)["done"] == [3]
+    root = pathlib.Path(job._store._root())
+    lease = {"who": {"host": "here", "process": 1, "number": "0" * 32}, "lost": 0, "beat": 3}
+    (root / "leases" / "000001").write_text(json.dumps(lease))
+    begun = time.monotonic()
+    assert zf.work(place, 1, lease=30)["done"] == [1]
+    # What a killed process has open is there, and nobody has it locked.
+    (root / "leases" / "000002").write_text(json.dumps(lease))
+    (root / "running" / "000002.held").touch()
+    (root / "running" / "000002-1.held").touch()
+    held = mirrors._Lock(str(root / "running" / "000002-1.held"))
+    held.take(fcntl.LOCK_EX)
+    # One of a process that lives is left to it.
+    mirrors.freed(str(root), "000002")
+    assert (root / "leases" / "000002").exists()
+    held.close()
+    assert zf.work(place, 2, lease=30)["done"] == [2]
+    assert time.monotonic() - begun < 15
+    same(job.result(), question.run())
+
+
+def test_a_lease_of_another_worker_is_neither_written_nor_removed(rng, place, monkeypatch):
+    zf.submit(questions(rng)["sum"], executor=None, store=place, shares=2, plan=SMALL)
+    run, other = _zipfold.store_work, json.dumps({"who": {"host": "a", "process": 1, "number": "b" * 32}, "lost": 1, "beat": 0})
+    seen = []
+
+    def taken_over(root, share, *rest):
+        where = objects.Objects(place)
+        name = f"{json.loads(where.read('plan.json'))['mirror']['number']}/leases/{share:06}"
+        mine = json.loads(where.read(name))
+        # One that is not there is written again, with the next beat.
+        where.remove(name)
+        end = time.monotonic() + 10
+        while where.read(name) is None and time.monotonic() < end:
+            time.sleep(0.05)
+        seen.append(json.loads(where.read(name))["who"] == mine["who"])
+        # Neither is one written that cannot be read.
+        unread.append(name)
+        where.write(name, other.encode())
+        for _ in range(2):
+            time.sleep(0.6)
+            unread.clear()
+            seen.append(where.read(name) == other.encode())
+        return run(root, share, *rest)
+
+    def read_or_fail(self, name):
+        if name in unread:
+            raise zf.InputError("the network is down")
+        return read(self, name)
+
+    unread, read = [], objects.Objects.read
+    monkeypatch.setattr(objects.Objects, "read", read_or_fail)
+    monkeypatch.setattr(_zipfold, "store_work", taken_over)
+    assert zf.work(place, 1, lease=1)["done"] == [1] and seen == [True] * 3
+    monkeypatch.undo()
+    where = objects.Objects(place)
+    assert where.read(f"{json.loads(where.read('plan.json'))['mirror']['number']}/leases/000001") == other.encode()
+    zf.work(place, 2)
+    assert "leases/000002" not in names_in(place)
+
+
+def test_threads_look_at_one_job(rng, place, monkeypatch):
+    question = questions(rng)["sum"]
+    job = zf.submit(question, executor=None, store=place, shares=2, plan=SMALL)
+    gone = {"who": {"host": "gone", "process": 1, "number": "0" * 32}, "lost": 0, "beat": 3}
+    put(place, "leases/000002", json.dumps(gone).encode())
+    assert job.progress()[:4] == (0, 2, 1, 0)
+    job._store._objects.remove(job._store._of("leases/000002"))
+    remove = os.remove
+
+    def late(path, **options):
+        if str(path).endswith("leases/000002"):
+            time.sleep(0.5)
+        remove(path, **options)
+
+    with monkeypatch.context() as patch, concurrent.futures.ThreadPoolExecutor(2) as threads:
+        patch.setattr(os, "remove", late)
+        assert [one.result()[:4] for one in [threads.submit(job.progress) for _ in range(2)]] == [(0, 2, 0, 0)] * 2
+    # Nothing that a look brings is below the hands of a merge.
+    zf.work(place, 1)
+    with job._store.gathered() as folder:
+        zf.work(place, 2)
+        assert job.progress().done == 2
+        assert os.listdir(os.path.join(folder, "parts")) == ["000001"]
     same(job.result(), question.run())
 
 
@@ -420,6 +623,17 @@ def test_urls_that_cannot_be_stores_are_refused(rng, tmp_path, monkeypatch):
         patch.setattr(fsspec, "__version__", "2024.10.0")
         with pytest.raises(zf.RequestError, match="expected fsspec from 2024.12 on, got 2024.10.0"):
             zf.attach("memory://a")
+    # What Azure has before the @ is a container, unless it is a password or there are others.
+    with monkeypatch.context() as patch:
+        patch.setattr(zf.remote, "opened", lambda url, **_: (fsspec.filesystem("memory"), "/container/p"))
+        for url in (f"{scheme}://container@account.dfs.core.windows.net/p" for scheme in ("abfs", "abfss", "az")):
+            assert objects.Objects(url).url == url and zf.remote.shown(f"simplecache::{url}?sig=secret") == f"simplecache::{url}"
+            odd = (url.replace("container", "user:secret"), f"{url}?sig=secret", url.replace("container", "user@container"))
+            for wrong in (*odd, url.replace("abfs", "s3").replace("az:", "gs:")):
+                if wrong != url:
+                    with pytest.raises(zf.RequestError, match="without user, password, query") as told:
+                        objects.Objects(wrong)
+                    assert "secret" not in str(told.value)
     with pytest.raises(zf.RequestError, match="store: expected a folder that all processes see, got memory://a"):
         zf.infer(zf.Network([np.ones(2)], [["a"]]), "pr", store="memory://a?key=secret")
     for call in (lambda url: zf.attach(url).progress(), lambda url: zf.attach(url).result(), zf.work):
@@ -596,6 +810,62 @@ def test_mirrors_are_few_and_those_that_were_left_go(rng, machine):
         assert (machine / "zipfold-mirror-used" / "a").exists()
     mirrors._let_all_go()
     assert list(machine.glob("zipfold-mirror-*")) == []
+
+
+#: A process that forks while it fills a mirror. It has filled it, or ends; the fork lives until its input ends.
+FORKS = """
+import os, sys
+from zipfold import mirrors
+
+root, how = sys.argv[1:]
+with mirrors.held(root):
+    with mirrors.filling(root):
+        if os.fork() == 0:
+            sys.stdin.read()
+            os._exit(0)
+        if how == "ends":
+            print(how, flush=True)
+            os._exit(0)
+    print(how, flush=True)
+    sys.stdin.read()
+mirrors._let_all_go()
+os._exit(0)
+"""
+
+
+@pytest.mark.parametrize("how", ["has filled it", "ends"])
+def test_a_fork_keeps_no_mirror_and_no_filling(machine, how):
+    root = machine / "zipfold-mirror-a"
+    process = subprocess.Popen(
+        [sys.executable, "-c", FORKS, str(root), how], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stdout.readline() == f"{how}\n"
+        # The fork lives. Another process fills the mirror, and removes it if it is the last one.
+        script = f"from zipfold import mirrors\nwith mirrors.held({str(root)!r}), mirrors.filling({str(root)!r}):\n    pass"
+        subprocess.run([sys.executable, "-c", script], check=True, timeout=20)
+        assert root.exists() == (how == "has filled it")
+    finally:
+        process.communicate()
+    assert not root.exists()
+
+
+def test_a_fork_that_goes_on_leaves_the_mirror_of_its_parent_alone(machine):
+    root = machine / "zipfold-mirror-a"
+    script = f"""
+import os
+from zipfold import mirrors
+
+with mirrors.held({str(root)!r}), mirrors.filling({str(root)!r}):
+    child = os.fork()
+    if child:
+        assert os.waitpid(child, 0)[1] == 0
+        assert os.path.exists({str(root)!r})
+mirrors._let_all_go()
+assert os.path.exists({str(root)!r}) == (child == 0)
+"""
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=30)
+    assert not root.exists()
 
 
 def test_a_mirror_of_somebody_else_is_refused(machine):

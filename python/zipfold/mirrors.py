@@ -2,6 +2,7 @@
 
 ``.lock`` is locked in common by whoever uses a mirror, so one alone removes it: the last process that lets go of it.
 ``.fetch`` is locked by the process that fills it. What a lost process left goes a day later, with the next new mirror.
+So do mirrors with a checkpoint, or with a part that could not be put.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import contextlib
 import glob
 import multiprocessing.util
 import os
+import re
 import secrets
 import shutil
 import stat
@@ -19,7 +21,7 @@ import typing
 
 from .errors import RequestError, ResourceError
 
-__all__ = ["PREFIX", "filling", "held"]
+__all__ = ["PREFIX", "filling", "freed", "held"]
 
 #: How the name of a mirror begins, before the number of its store.
 PREFIX = "zipfold-mirror-"
@@ -27,6 +29,39 @@ PREFIX = "zipfold-mirror-"
 _MOST = 4
 #: Seconds after which a mirror that nobody uses is taken to be left by a lost process.
 _LEFT = 86400.0
+#: Folders with what would be computed again: a mirror with files there outlives its processes.
+_WORTH_KEEPING = ("running", "parts")
+
+
+class _Lock:
+    """A file that this process has open to lock it."""
+
+    def __init__(self, name: str, flags: int = os.O_RDWR | os.O_CREAT) -> None:
+        # No fork comes between the two.
+        with _kept.turn:
+            self.file: int | None = os.open(name, flags, 0o600)
+            _kept.open.add(self)
+
+    def take(self, how: int) -> None:
+        """Locks it, by a constant of fcntl."""
+        import fcntl
+
+        if self.file is None:
+            raise OSError("the lock is that of another process")
+        fcntl.flock(self.file, how)
+
+    def close(self) -> None:
+        """Unlocks and closes it, also where a fork has a copy. In a fork it is closed already."""
+        import fcntl
+
+        with _kept.turn:
+            file, self.file = self.file, None
+            _kept.open.discard(self)
+            if file is not None:
+                # Closing alone unlocks it only when every copy is closed. Some file systems know no locks.
+                with contextlib.suppress(OSError):
+                    fcntl.flock(file, fcntl.LOCK_UN)
+                os.close(file)
 
 
 class _Kept:
@@ -34,19 +69,29 @@ class _Kept:
 
     def __init__(self) -> None:
         #: Their locks, the ones that were used last at the end.
-        self.locks: dict[str, int] = {}
-        self.turn = threading.Lock()
+        self.locks: dict[str, _Lock] = {}
+        #: All locks that are open, the ones in use, too.
+        self.open: set[_Lock] = set()
+        self.turn = threading.RLock()
         self.goes_at_exit = False
 
+    def before_fork(self) -> None:
+        self.turn.acquire()
+
+    def after_fork(self) -> None:
+        self.turn.release()
+
     def forget(self) -> None:
-        """A fork has copies of the locks of its parent, which are not its own."""
-        for copy in self.locks.values():
-            os.close(copy)
-        self.locks, self.turn, self.goes_at_exit = {}, threading.Lock(), False
+        """A fork has copies of the locks of its parent, which are not its own: it closes them, and unlocks none."""
+        for lock in self.open:
+            if lock.file is not None:
+                os.close(lock.file)
+                lock.file = None
+        self.locks, self.open, self.turn, self.goes_at_exit = {}, set(), threading.RLock(), False
 
 
 _kept = _Kept()
-os.register_at_fork(after_in_child=_kept.forget)
+os.register_at_fork(before=_kept.before_fork, after_in_parent=_kept.after_fork, after_in_child=_kept.forget)
 
 
 @contextlib.contextmanager
@@ -64,15 +109,39 @@ def filling(root: str) -> typing.Iterator[None]:
     """One process alone fills a mirror that it holds."""
     import fcntl
 
-    file = os.open(os.path.join(root, ".fetch"), os.O_RDWR | os.O_CREAT, 0o600)
+    lock = _Lock(os.path.join(root, ".fetch"))
     try:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        lock.take(fcntl.LOCK_EX)
         yield
     finally:
-        os.close(file)
+        lock.close()
 
 
-def _hold(root: str) -> int:
+def freed(root: str, name: str) -> None:
+    """Removes the lease of a share from a mirror, unless a process of this machine lives at it: a killed one leaves its own."""
+    import fcntl
+
+    running = os.path.join(root, "running")
+    for held in os.listdir(running) if os.path.isdir(running) else ():
+        if not re.fullmatch(rf"{name}(-\d+)?\.held", held):
+            continue
+        try:
+            lock = _Lock(os.path.join(running, held), os.O_RDWR)
+        except FileNotFoundError:
+            # Its process has just ended.
+            continue
+        try:
+            # In common, so that two who look at one time do not take each other for its worker, who has it alone.
+            lock.take(fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError:
+            return
+        finally:
+            lock.close()
+    with contextlib.suppress(FileNotFoundError):
+        os.remove(os.path.join(root, "leases", name))
+
+
+def _hold(root: str) -> _Lock:
     import fcntl
 
     name = os.path.join(root, ".lock")
@@ -80,16 +149,16 @@ def _hold(root: str) -> int:
         _make(root)
         # The last process may remove the folder between any two of these calls.
         with contextlib.suppress(FileNotFoundError):
-            lock = os.open(name, os.O_RDWR | os.O_CREAT, 0o600)
+            lock = _Lock(name)
             try:
-                fcntl.flock(lock, fcntl.LOCK_SH)
-                if os.path.samestat(os.fstat(lock), os.stat(name)):
+                lock.take(fcntl.LOCK_SH)
+                if lock.file is not None and os.path.samestat(os.fstat(lock.file), os.stat(name)):
                     os.utime(name)
                     return lock
             except BaseException:
-                os.close(lock)
+                lock.close()
                 raise
-            os.close(lock)
+            lock.close()
 
 
 def _make(root: str) -> None:
@@ -117,29 +186,32 @@ def _sweep(root: str) -> None:
     # It may be another user's, or go in this moment.
     with contextlib.suppress(OSError):
         if time.time() - os.stat(os.path.join(root, ".lock")).st_mtime > _LEFT:
-            _let_go(root, os.open(os.path.join(root, ".lock"), os.O_RDWR), left=True)
+            _let_go(root, _Lock(os.path.join(root, ".lock"), os.O_RDWR), left=True)
 
 
-def _let_go(root: str, lock: int, *, left: bool = False) -> None:
-    """Gives a mirror up, and removes it if nobody else has it. A checkpoint inside a share is kept for a day."""
+def _let_go(root: str, lock: _Lock, *, left: bool = False) -> None:
+    """Gives a mirror up, and removes it if nobody else has it. Checkpoints, and parts that were not put, are kept for a day."""
     import fcntl
 
     try:
         with contextlib.suppress(OSError):
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            running = os.path.join(root, "running")
-            if left or not (os.path.isdir(running) and os.listdir(running)):
+            lock.take(fcntl.LOCK_EX | fcntl.LOCK_NB)
+            folders = [os.path.join(root, name) for name in _WORTH_KEEPING]
+            if left or not any(os.path.isdir(folder) and os.listdir(folder) for folder in folders):
                 # Whoever comes now makes a new one.
                 gone = f"{root}.{secrets.token_hex(8)}"
                 os.rename(root, gone)
                 shutil.rmtree(gone, ignore_errors=True)
     finally:
-        os.close(lock)
+        lock.close()
 
 
-def _keep(root: str, lock: int) -> None:
+def _keep(root: str, lock: _Lock) -> None:
     """Keeps a mirror for the next share: few of them, until the process ends."""
     with _kept.turn:
+        if lock.file is None:
+            # This process is a fork of the one that holds it.
+            return
         if not _kept.goes_at_exit:
             # Unlike atexit, processes of a pool that were forked run this, too.
             multiprocessing.util.Finalize(None, _let_all_go, exitpriority=0)
@@ -150,7 +222,7 @@ def _keep(root: str, lock: int) -> None:
         for name, _ in ended:
             del _kept.locks[name]
     if before is not None:
-        os.close(before)
+        before.close()
     for name, old in ended:
         _let_go(name, old)
 

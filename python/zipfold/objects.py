@@ -5,7 +5,8 @@ A name is put once, whole, by the rule of its file system:
 * ``s3``, ``gs``, ``abfs``: the server refuses a second object. One that ignores this condition keeps the later object.
 * ``file``: a file of another name is written and linked to, which succeeds once.
 * ``memory``: one process alone has these files; its threads take turns.
-* Others: after a look, a file of another name is written and renamed. Of two at the same moment the later one stays.
+* Others: after a look, a file of another name is written and moved. Of two at the same moment the later one stays.
+  A file system without a move of its own copies the file and removes it: others may see the copy before it is whole.
 """
 
 from __future__ import annotations
@@ -48,6 +49,7 @@ class Objects:
     def __init__(self, url: str) -> None:
         self.url = re.sub("(?<![:/])/+$", "", url)
         if "::" in url or remote.shown(url) != url:
+            # What Azure has before the @ is a container, and no secret unless it has a colon.
             what = f"store: expected a URL without user, password, query and second scheme, got {remote.shown(url)}"
             raise RequestError(f"{what}\n  try: keys in the environment of each worker, as fsspec reads them")
         self.fs, self.path = remote.opened(self.url, use_listings_cache=False)
@@ -133,7 +135,7 @@ class Objects:
         if self._is_flat:
             write(path)
             return
-        # Files of a file system with folders are seen while they are written.
+        # Files of a file system with folders are seen while they are written. Some move by a copy, which is seen, too.
         own = f"{path}.{secrets.token_hex(8)}"
         self.fs.makedirs(posixpath.dirname(path), exist_ok=True)
         write(own)
@@ -173,7 +175,7 @@ class Objects:
             with _memory, open(local, "rb") as file:
                 self.fs.pipe_file(path, file.read(), mode="create")
         elif not getattr(self.fs, "local_file", False):
-            # A look and a rename: of two at the same moment the later one stays.
+            # A look and a move: of two at the same moment the later one stays.
             self._whole(path, lambda own: self.fs.put_file(local, own))
         else:
             own = f"{path}.{secrets.token_hex(8)}"
@@ -195,6 +197,15 @@ class Objects:
 
     def remove(self, name: str, *, tree: bool = False) -> None:
         """Removes an object, or all below a name. Nobody misses it, so failures are not told."""
-        remove = (lambda: self.fs.rm(self.at(name), recursive=True)) if tree else (lambda: self.fs.rm_file(self.at(name)))
+        path = self.at(name)
+
+        def call() -> None:
+            try:
+                self.fs.rm(path, recursive=True) if tree else self.fs.rm_file(path)
+            except Exception:
+                # Not every file system says by its error that there is nothing.
+                if tree or self._size(path) is not None:
+                    raise
+
         with contextlib.suppress(ZipfoldError):
-            self.again(name, remove, "removed")
+            self.again(name, call, "removed")

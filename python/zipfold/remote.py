@@ -29,6 +29,8 @@ from .settings import given
 __all__ = ["Fingerprint", "fingerprint", "read"]
 
 _SCHEME = re.compile(r"^[A-Za-z][A-Za-z0-9+.:-]+://")
+#: What a URL has before its server, and a URL of Azure where that is a container: ``abfs://container@account.dfs…``.
+_BEFORE_SERVER, _CONTAINER = re.compile(r"[A-Za-z0-9+.-]*://[^/?#]*@"), re.compile("(?:abfss?|az)://[^:@]+@")
 #: Bytes of an ``.npy`` file that hold its header, nearly always.
 _HEAD = 1 << 14
 #: Bytes that are fetched at a time.
@@ -72,8 +74,15 @@ def _member(url: str) -> tuple[str, str]:
 
 
 def shown(url: str) -> str:
-    """``url`` as messages and files name it: without user, password, query and fragment, which may be secrets."""
-    return re.sub(r"[?#].*?(?=::|$)", "", re.sub(r"://[^/?#]*@", "://", url), flags=re.DOTALL)
+    """``url`` as messages and files name it: without user, password, query and fragment, which may be secrets.
+
+    What a URL of Azure has there without a colon is the name of a container, and stays.
+    """
+
+    def without_user(found: re.Match[str]) -> str:
+        return found[0] if _CONTAINER.fullmatch(found[0]) else found[0].partition("://")[0] + "://"
+
+    return re.sub(r"[?#].*?(?=::|$)", "", _BEFORE_SERVER.sub(without_user, url), flags=re.DOTALL)
 
 
 def _told(error: BaseException, url: str) -> str:
@@ -532,7 +541,7 @@ def _to_be_copied(path: str, whole: bool) -> dict[str, Any] | None:
     try:
         with open(path, encoding="utf-8") as file:
             text = file.read()
-        problem = _parsed(path, text) if whole or "://" in text else None
+        problem = _parsed(path, text, whole) if whole or "://" in text else None
     except (OSError, ValueError) as error:
         if isinstance(error, ZipfoldError):
             raise
@@ -571,7 +580,8 @@ def _copied(path: str, problem: dict[str, Any], own: str, whole: bool) -> str:
         with open(made, "w", encoding="utf-8") as file:
             json.dump(problem, file, allow_nan=False)
     except (TypeError, ValueError) as error:
-        raise RequestError(f"{path}: a value that JSON has not: {error}\n  try: finite numbers, or inputs in files") from None
+        remedy = "try: finite numbers, or " + ("a store in a folder" if whole else "inputs in files")
+        raise RequestError(f"{path}: a value that JSON has not: {error}\n  {remedy}") from None
     return made
 
 
@@ -585,13 +595,14 @@ def _copy(name: str, into: str) -> str:
         raise InputError(f"{name}: cannot be read: {error}") from None
 
 
-def _parsed(path: str, text: str) -> dict[str, Any]:
+def _parsed(path: str, text: str, whole: bool) -> dict[str, Any]:
     if path.endswith(".json"):
         return typing.cast("dict[str, Any]", json.loads(text))
     try:
         toml = importlib.import_module("tomllib")
     except ImportError:
-        raise RequestError(f"{path}: URLs in TOML need Python 3.11\n  try: the problem as JSON") from None
+        what = "TOML for a store in an object store" if whole else "TOML with :// in it, which may be a URL,"
+        raise RequestError(f"{path}: {what} needs Python 3.11\n  try: the problem as JSON") from None
     return typing.cast("dict[str, Any]", toml.loads(text))
 
 

@@ -6,7 +6,7 @@ An object store has these objects. A job begins when ``plan.json`` is put, which
     NUMBER/data …          the files of the plan: rows, squares, inputs
     NUMBER/parts/000001    results of shares, each put once, after its matches/000001.runs/…
     NUMBER/leases/000001   who works on a share now: read by others, and removed with the share
-    NUMBER/failed/000001   errors of shares; told/000001 seconds and bytes of done ones
+    NUMBER/failed/000001   errors of shares that are not done; told/000001 seconds and bytes of done ones
     NUMBER/differing/…     results of a second worker that are not the first one's
 """
 
@@ -34,7 +34,7 @@ from typing import Any
 from . import _zipfold, remote
 from .errors import InputError, RequestError, ZipfoldError
 from .lazy import Pairs
-from .mirrors import PREFIX, filling, held
+from .mirrors import PREFIX, filling, freed, held
 from .objects import Objects
 
 __all__ = ["Folder", "Store", "removed_with", "store_of"]
@@ -124,8 +124,18 @@ def _files(root: str) -> list[str]:
     return sorted(name.replace(os.sep, "/") for name in found)
 
 
+class _Look:
+    """A folder of a job with what it has seen of a store."""
+
+    def __init__(self) -> None:
+        #: Made at the first look.
+        self.folder: str | None = None
+        #: The states of the objects that it has.
+        self.seen: dict[str, tuple[int, str]] = {}
+
+
 class Store(Folder):
-    """A store in an object store. Workers of a machine have a mirror of it, and a job has a folder with what it looks at."""
+    """A store in an object store. Workers of a machine have a mirror of it, and a job has folders with what it looks at."""
 
     quiet = 5.0
 
@@ -134,9 +144,10 @@ class Store(Folder):
         super().__init__(self._objects.url)
         self._number = number
         self._known: dict[str, Any] | None = None
-        self._look: str | None = None
-        #: The states of the objects that the folder of the job has; none of what is there by its name alone.
-        self._seen: dict[str, tuple[int, str] | None] = {}
+        #: What a status is made of, with the names of parts alone, and what is merged: a status changes nothing below a merge.
+        self._names, self._whole = _Look(), _Look()
+        #: One thread at a time looks.
+        self._turn = threading.RLock()
 
     @property
     def address(self) -> tuple[str, str | None]:
@@ -244,41 +255,43 @@ class Store(Folder):
 
     # What a job does.
 
-    def _looked(self, *folders: str, parts: bool) -> str:
-        """The folder of the job, with what the store has now in some folders; of ``parts`` whole ones or names alone."""
-        if self._look is None:
-            self._look = tempfile.mkdtemp(prefix="zipfold-job-")
-            removed_with(self, self._look)
-            self._fetch(self._look, lambda name: False)
+    def _looked(self, look: _Look, *folders: str) -> str:
+        """The folder of a look, with what the store has now in some folders."""
+        if look.folder is None:
+            look.folder = tempfile.mkdtemp(prefix="zipfold-job-")
+            removed_with(self, look.folder)
+        self._fetch(look.folder, lambda name: False)
         for folder in folders:
             found = self._objects.names(self._of(folder), _SHARE + r"(\.runs/[^./]+)?")
             names = list(found)[: _TOLD if folder == "told" else None]
-            self._bring(self._look, {f"{folder}/{name}": found[name] for name in names}, folder, parts or folder != "parts")
-        return self._look
+            whole = folder != "parts" or look is self._whole
+            self._bring(look, look.folder, {f"{folder}/{name}": found[name] for name in names}, folder, whole)
+        return look.folder
 
-    def _bring(self, look: str, there: dict[str, tuple[int, str]], folder: str, whole: bool) -> None:
-        for gone in [name for name in self._seen if name.startswith(f"{folder}/") and name not in there]:
-            os.remove(os.path.join(look, gone))
-            del self._seen[gone]
+    def _bring(self, look: _Look, root: str, there: dict[str, tuple[int, str]], folder: str, whole: bool) -> None:
+        for gone in [name for name in look.seen if name.startswith(f"{folder}/") and name not in there]:
+            os.remove(os.path.join(root, gone))
+            del look.seen[gone]
 
         def bring(name: str) -> None:
-            local, state = os.path.join(look, name), there[name]
+            local, state = os.path.join(root, name), there[name]
             if not whole:
                 open(local, "ab").close()
-                self._seen.setdefault(name, None)
-            elif self._seen.get(name) != state or not state[1]:
+                look.seen[name] = state
+            elif look.seen.get(name) != state or not state[1]:
                 os.makedirs(os.path.dirname(local), exist_ok=True)
                 # Notes of a share may be removed in this moment, because it is done.
                 with contextlib.suppress(*(() if folder in ("parts", "matches") else (InputError,))):
                     self._objects.fetch(self._of(name), local)
-                    self._seen[name] = state
+                    look.seen[name] = state
 
         _each(bring, there)
 
     def status(self, lease: float) -> dict[str, Any]:
-        look = self._looked("parts", "told", "failed", "leases", parts=False)
-        with self._named(look):
-            return typing.cast("dict[str, Any]", json.loads(_zipfold.store_status(look, lease)))
+        with self._turn:
+            look = self._looked(self._names, "parts", "told", "failed", "leases")
+            with self._named(look):
+                return typing.cast("dict[str, Any]", json.loads(_zipfold.store_status(look, lease)))
 
     @contextlib.contextmanager
     def gathered(self) -> typing.Iterator[str]:
@@ -287,8 +300,9 @@ class Store(Folder):
             one, other = f"{self._of('parts')}/{odd[0][:6]}", f"{self._of('differing')}/{odd[0]}"
             what = f"{self.name}/{one} and {self.name}/{other}: two workers computed other bytes for share {int(odd[0][:6])}"
             raise InputError(f"{what}\n  try: remove the part and what differs from it, and have workers do its share again")
-        look = self._looked("failed", "parts", "matches", parts=True)
-        self._fetch(look, lambda name: not name.startswith(("rows/", "inputs/")))
+        with self._turn:
+            look = self._looked(self._whole, "failed", "parts", "matches")
+            self._fetch(look, lambda name: not name.startswith(("rows/", "inputs/")))
         root = self._root()
         with self._named(look, root), held(root):
             if self._plan()["inputs"]:
@@ -310,19 +324,50 @@ class Store(Folder):
         objects, name = self._objects, f"{share:06}"
         if objects.has(self._of(f"parts/{name}")):
             return {"done": [], "failed": []}
-        note = objects.read(self._of(f"failed/{name}"))
-        if note is not None:
-            with open(os.path.join(root, "failed", name), "wb") as file:
-                file.write(note)
+        known, local = objects.read(self._of(f"failed/{name}")), os.path.join(root, "failed", name)
+        if known is not None:
+            with open(local, "wb") as file:
+                file.write(known)
+        else:
+            # One that is left here is of a time before another machine had done the share.
+            with contextlib.suppress(FileNotFoundError):
+                os.remove(local)
         with self._lease(name, habits[0], lost):
+            freed(root, name)
             worked = json.loads(self._in_words(_zipfold.store_work(root, share, habits, asked), root))
             if worked["failed"]:
-                with open(os.path.join(root, "failed", name), encoding="utf-8") as text:
+                with open(local, encoding="utf-8") as text:
                     objects.write(self._of(f"failed/{name}"), self._in_words(text.read(), root).encode())
-            else:
+                return typing.cast("dict[str, Any]", worked)
+            try:
                 # What an earlier call has computed and not put counts, too.
-                worked["done"] = [share] if self._deliver(root, name) else []
-        return typing.cast("dict[str, Any]", worked)
+                return {"done": [share] if self._deliver(root, name) else [], "failed": []}
+            except ZipfoldError as error:
+                told = self._in_words(str(error), root)
+                self._note_undelivered(share, known, told, error)
+                return {"done": [], "failed": [[share, told]]}
+
+    def _note_undelivered(self, share: int, known: bytes | None, told: str, error: ZipfoldError) -> None:
+        """Notes that the part of a share could not be put, as the engine notes that it failed."""
+        name = f"{share:06}"
+        with contextlib.suppress(ZipfoldError):
+            if self._objects.has(self._of(f"parts/{name}")):
+                # It is done by another worker. A part that differs is kept under differing/, and the merge tells it.
+                return
+        note = self._failure(share, known)
+        note |= {"times": int(note["times"]) + 1, "error": told, "no_room": False, "host": socket.gethostname()}
+        try:
+            self._objects.write(self._of(f"failed/{name}"), json.dumps(note).encode())
+        except ZipfoldError:
+            # Where the store takes no note, the worker ends, and whoever started it sees why.
+            raise error from None
+
+    def _failure(self, share: int, known: bytes | None) -> dict[str, Any]:
+        """What a note says of a share that failed, or what one would say of a share that has not."""
+        note: dict[str, Any] = {"share": share, "times": 0, "error": "", "no_room": False, "host": socket.gethostname()}
+        with contextlib.suppress(ValueError, TypeError):
+            note |= json.loads(known or b"{}")
+        return note
 
     def _deliver(self, root: str, name: str) -> bool:
         """Puts the part of a share into the store, after its matches, and removes it from the mirror; false if it is gone."""
@@ -336,8 +381,11 @@ class Store(Folder):
             # A process that was lost may have left the part alone.
             with contextlib.suppress(FileNotFoundError), open(told, "rb") as file:
                 objects.write(self._of(f"told/{name}"), file.read())
-            same &= objects.put(part, there)
-            if not same:
+            same &= objects.put(part, there) or self._varies()
+            if same:
+                # The share is done. If its part is removed one day, it is computed again.
+                objects.remove(self._of(f"failed/{name}"))
+            else:
                 objects.send(part, odd)
         except (FileNotFoundError, InputError):
             # Another process of this machine may have put it, and removed it here.
@@ -354,24 +402,39 @@ class Store(Folder):
             raise InputError(f"{self.name}/{there}: {what}\n  try: workers of one version, on machines whose memory is sound")
         return mine
 
+    def _varies(self) -> bool:
+        """Whether parts of one share may have other bytes: threads that look for the best pairs tell each other what is not
+        among them, so a part may keep other pairs beyond the best ones, and count others as left out. Answers are the same."""
+        return any(fold.get("kind") == "top" for fold in self._plan()["problem"]["folds"])
+
     @contextlib.contextmanager
     def _lease(self, name: str, lease: float, lost: int) -> typing.Iterator[None]:
-        """Tells others that this worker is at a share, again and again."""
+        """Tells others that this worker is at a share, again and again, until another one has taken it over."""
         over, place = threading.Event(), self._of(f"leases/{name}")
         who = {"host": socket.gethostname(), "process": os.getpid(), "number": secrets.token_hex(16)}
-        note = {"who": who, "lost": lost, "beat": 0}
+        note: dict[str, Any] = {"who": who, "lost": lost, "beat": 0}
+
+        def holder() -> str | None:
+            """The number of the worker that has the share; none if there is no note that can be read as one."""
+            text = self._objects.read(place)
+            with contextlib.suppress(ValueError, KeyError, TypeError):
+                return str(json.loads(text or b"")["who"]["number"])
+            return None
 
         def tell() -> None:
-            # A beat that fails is made up for by the next one, or the share is done twice.
-            with contextlib.suppress(ZipfoldError):
-                self._objects.write(place, json.dumps(note).encode())
+            self._objects.write(place, json.dumps(note).encode())
 
         def beat() -> None:
             while not over.wait(lease / 4):
-                note["beat"] = int(str(note["beat"])) + 1
-                tell()
+                # A beat that fails is made up for by the next one, or the share is done twice.
+                with contextlib.suppress(ZipfoldError):
+                    if holder() not in (None, who["number"]):
+                        return
+                    note["beat"] += 1
+                    tell()
 
-        tell()
+        with contextlib.suppress(ZipfoldError):
+            tell()
         beats = threading.Thread(target=beat, daemon=True)
         beats.start()
         try:
@@ -379,7 +442,9 @@ class Store(Folder):
         finally:
             over.set()
             beats.join()
-            self._objects.remove(place)
+            with contextlib.suppress(ZipfoldError):
+                if holder() == who["number"]:
+                    self._objects.remove(place)
 
     def _all(self, root: str, habits: tuple[float, int], asked: Any) -> dict[str, Any]:
         """Works on shares that nobody has, in an order of its own, and on the ones of lost workers, until none is left."""
@@ -395,7 +460,10 @@ class Store(Folder):
             missing = [share for share in range(1, self._plan()["shares"] + 1) if f"{share:06}" not in parts]
             left = [share for share in missing if tries[share] < retries]
             if not left:
-                return {"done": done, "failed": [[share, failed[share]] for share in missing if share in failed]}
+                # A share that failed here and that another worker has done has not failed, unless its parts differ.
+                odd = self._objects.names(self._of("differing"), f"{_SHARE}-.*") if failed else {}
+                failing = sorted({*missing, *(int(name[:6]) for name in odd)} & failed.keys())
+                return {"done": done, "failed": [[share, failed[share]] for share in failing]}
             share, lost = self._free(left, leases, lease)
             if share is None:
                 pause = min(self.pause(waited), lease / 4)
@@ -433,14 +501,12 @@ class Store(Folder):
     def _given_up(self, share: int, retries: int, lost: int) -> str | None:
         """The error of a share that was tried often enough, or that too many workers were lost at."""
         name = self._of(f"failed/{share:06}")
-        note = {"share": share, "times": 0, "error": "", "no_room": False, "host": socket.gethostname()}
-        with contextlib.suppress(ValueError):
-            note |= json.loads(self._objects.read(name) or b"{}")
+        note = self._failure(share, self._objects.read(name))
         if lost >= retries:
             note |= {"times": lost, "error": f"its worker was lost {lost} times"}
             self._objects.write(name, json.dumps(note).encode())
             self._objects.remove(self._of(f"leases/{share:06}"))
-        return str(note["error"]) if int(str(note["times"])) >= retries else None
+        return str(note["error"]) if int(note["times"]) >= retries else None
 
 
 def store_of(place: Any, number: str | None = None) -> Folder:
