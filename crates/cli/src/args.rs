@@ -284,7 +284,7 @@ pub(crate) struct RunArgs {
     #[arg(short = 'o', long = "output", value_name = "FILE", help_heading = "Output", value_hint = clap::ValueHint::FilePath)]
     pub output: Option<String>,
     /// A picture of the result, as SVG or PNG
-    #[arg(long, value_name = "FILE.svg", help_heading = "Output", value_hint = clap::ValueHint::FilePath)]
+    #[arg(long, value_name = "FILE", help_heading = "Output", value_hint = clap::ValueHint::FilePath)]
     pub plot: Option<String>,
     /// A page about the run, as HTML
     #[arg(long, value_name = "FILE.html", help_heading = "Output", hide_short_help = true, value_hint = clap::ValueHint::FilePath)]

@@ -3,6 +3,7 @@
 use crate::args::{HausdorffArgs, SetDistanceArgs};
 use crate::described::{Answered, JobVerb, description, is_description, some, word};
 use zipfold::internals::core::{Opt, PeriodicBox};
+use zipfold::internals::destination::is_picture;
 use zipfold::internals::report::Shown;
 use zipfold::internals::set_distance::{SetDistance, SetDistances, SetMeasure};
 use zipfold::io::OutputOptions;
@@ -57,10 +58,7 @@ pub(crate) fn explain(asked: SetsAsked<'_>) -> Result<()> {
 impl SetsAsked<'_> {
     fn run(self) -> Result<()> {
         let drawn = [&self.args.run.plot, &self.args.run.output];
-        let drawn = drawn
-            .into_iter()
-            .flatten()
-            .any(|path| path.ends_with(".svg"));
+        let drawn = drawn.into_iter().flatten().any(|path| is_picture(path));
         let ask = |budget: &Budget| {
             let asked = self.question(budget)?;
             match drawn && asked.batch.is_none() {

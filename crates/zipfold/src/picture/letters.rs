@@ -7,6 +7,7 @@
 //! ```
 
 use std::collections::HashMap;
+use std::sync::OnceLock;
 use zeno::{Command, PathData, Transform};
 
 /// What was read, or what is wrong with it.
@@ -28,11 +29,15 @@ pub(super) struct Letters {
 }
 
 impl Letters {
-    /// Reads the letters.
-    ///
-    /// # Errors
-    /// Lines that are no letters.
-    pub(super) fn get() -> Parsed<Self> {
+    /// The letters, read once.
+    pub(super) fn get() -> &'static Self {
+        static READ: OnceLock<Letters> = OnceLock::new();
+        READ.get_or_init(|| {
+            // INVARIANT: a test reads the file, which is part of the program.
+            Letters::read().unwrap_or_else(|e| panic!("the letters of pictures: {e}"))
+        })
+    }
+    fn read() -> Parsed<Self> {
         let mut lines = LETTERS.lines();
         let head = lines.next().and_then(|line| line.split_once(' '));
         let (em, ex) = head.ok_or("letters without a head")?;
@@ -51,10 +56,11 @@ impl Letters {
             all,
         })
     }
-    /// The outlines of letters in a row, and their width.
+    /// The outlines of letters in a row, and their width. What is between words is one space.
     pub(super) fn line(&self, text: &str) -> (Vec<Command>, f32) {
         let (mut path, mut width) = (vec![], 0.0);
-        for letter in text.chars() {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        for letter in words.join(" ").chars() {
             let (wide, outline) = self.all.get(&letter).copied().unwrap_or(self.missing);
             let place = Transform::translation(width, 0.0);
             path.extend(outline.commands().map(|command| command.transform(&place)));
@@ -71,7 +77,7 @@ mod tests {
 
     #[test]
     fn every_letter_has_an_outline_or_is_a_space() {
-        let letters = Letters::get().unwrap();
+        let letters = Letters::get();
         assert!(letters.all.len() > 700, "{}", letters.all.len());
         for (letter, (width, outline)) in &letters.all {
             let bounded = outline.commands().all(|command| {

@@ -24,7 +24,7 @@ use zipfold_core::{Error, Result};
 /// Pixels of the PNG for one of the picture, along each axis.
 const SCALE: f32 = 2.0;
 /// What is farther than this from the corner of the page, in pixels of the picture, is drawn there.
-const FAR: f32 = 20_000.0;
+const FAR: f32 = 4_000.0;
 
 /// The colours that a picture is drawn in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -302,7 +302,7 @@ impl Canvas {
         let Some(paint) = self.paint(element, "fill")? else {
             return Ok(());
         };
-        let letters = Letters::get()?;
+        let letters = Letters::get();
         let (path, width) = letters.line(text);
         let size = element.number("font-size")?;
         let em = size / letters.em;
@@ -390,6 +390,9 @@ mod tests {
         let page = pixels(wide, Theme::Light);
         assert_eq!(at(&page, 1.0, 10.0), [0; 3]);
         assert_eq!(at(&page, 39.0, 10.0), [0; 3]);
+        let steep = "<polyline fill=\"none\" opacity=\"1\" stroke=\"#000000\" stroke-width=\"2\" \
+            points=\"0,10 2147483647,-2147483648 20000,2147483647 -2147483648,-20000 \"/>";
+        assert_eq!(pixels(steep, Theme::Light).size, [80, 40]);
         let outside = "<circle cx=\"-90000\" cy=\"10\" r=\"4\" opacity=\"1\" fill=\"#000000\" stroke=\"none\"/>";
         assert_eq!(ink(&pixels(outside, Theme::Light)), [0, 0]);
     }
@@ -434,6 +437,8 @@ mod tests {
         assert!(written.len() > 16 && written.iter().all(|row| *row < 36));
         assert_eq!(text("middle", "a&lt;b"), text("middle", "a&#60;b"));
         assert_ne!(text("middle", "a&lt;b"), text("middle", "a&gt;b"));
+        // Words are apart by one space, however they were.
+        assert_eq!(text("middle", "a \n\tb"), text("middle", "a b"));
         // A letter that the font lacks is a box, a space is nothing.
         assert!(text("start", "\u{4e2d}")[1] > 5);
         assert_eq!(text("start", ""), [0, 0]);
