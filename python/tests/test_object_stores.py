@@ -313,6 +313,21 @@ def test_two_parts_of_the_best_pairs_give_one_answer(rng, place, monkeypatch):
     assert not [name for name in names_in(place) if "differing" in name]
 
 
+@pytest.mark.parametrize("kind", ["folder", "memory"])
+def test_names_of_inputs_are_of_the_working_directory(rng, tmp_path, monkeypatch, kind):
+    rows = rng.random((50, 2))
+    (tmp_path / "problems").mkdir()
+    np.save(tmp_path / "rows.npy", rows)
+    folds = [{"kind": "reduce", "op": "sum"}]
+    text = json.dumps({"schema": 1, "x": {"name": "rows.npy"}, "pair": {"metric": "euclidean"}, "folds": folds})
+    (tmp_path / "problems" / "q.json").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    store = f"memory://{tmp_path.name}" if kind == "memory" else tmp_path / "store"
+    job = zf.submit("problems/q.json", executor=None, store=store, shares=1)
+    assert zf.work(store)["done"] == [1]
+    np.testing.assert_array_equal(job.result(), zf.pairs(rows).pair("euclidean").sum().run())
+
+
 def test_parts_that_differ_are_named_both(rng, place, monkeypatch):
     job = zf.submit(questions(rng)["sum"], executor=None, store=place, shares=2, plan=SMALL)
     run = _zipfold.store_work

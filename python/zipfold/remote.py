@@ -558,7 +558,8 @@ def _copied(path: str, problem: dict[str, Any], own: str, whole: bool) -> str:
     for owner, key in _names(problem):
         url, member = _member(owner[key])
         if not is_url(url):
-            name = url if url == "-" else os.path.join(os.path.dirname(os.path.abspath(path)), url)
+            # Of the working directory, as everywhere.
+            name = url if url == "-" else os.path.abspath(url)
             if whole and os.path.exists(name):
                 name = files.get(name) or files.setdefault(name, _copy(name, os.path.join(own, f"file-{len(files)}")))
             owner[key] = name + member
