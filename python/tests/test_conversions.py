@@ -205,7 +205,9 @@ def test_labels_of_truth_have_the_same_names_in_a_table_and_in_an_array() -> Non
             lambda data, by: zf.ripley(data, by=by, columns=["x", "y"], window=BOX, max=0.2).kinds,
             lambda data, by: zf.cooccurrence(data, by, columns=["x", "y"], max=0.2).kinds,
             lambda data, by: zf.silhouette(data, by, columns=["x", "y"]).groups,
-            lambda data, by: zf.correlogram(data if isinstance(by, str) else data["x"], by, time="x").units,
+            lambda data, by: (
+                zf.correlogram(data, by, time="x") if isinstance(by, str) else zf.correlogram(data["x"], by)
+            ).units,
         ):
             assert call(table, "f") == call(table, truths) == ["False", "True"]
 

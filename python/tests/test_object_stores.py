@@ -705,8 +705,8 @@ def test_a_share_that_no_worker_has_room_for_is_given_up_and_can_be_done_later(r
         json.dumps(
             {
                 "schema": 1,
-                "x": {"name": "x.npy"},
-                "y": {"name": "y.npy"},
+                "x": {"name": str(tmp_path / "x.npy")},
+                "y": {"name": str(tmp_path / "y.npy")},
                 "pair": {"metric": "euclidean"},
                 "folds": [{"kind": "nearest", "k": 300}],
             }
