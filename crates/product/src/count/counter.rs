@@ -80,6 +80,8 @@ enum Change {
 /// Variables that hang together and the numbers of their functions, sorted.
 struct Component {
     variables: Vec<u32>,
+    /// By variable: the tables in which a function ties it to another.
+    ties: Vec<u32>,
     functions: Vec<u32>,
 }
 
@@ -142,7 +144,7 @@ impl<'a> Counter<'a> {
         }
         let key: Box<[u8]> = self.packed[..].into();
         self.work.nodes += 1;
-        let v = self.chosen(&component.variables);
+        let v = self.chosen(&component);
         let mut sum = Scalar::ZERO;
         let mut branches = Vec::new();
         for x in bits(self.states[v as usize]) {
@@ -179,25 +181,18 @@ impl<'a> Counter<'a> {
     /// The variable to branch on: the last one in the order of elimination, whose separators leave
     /// components. Where the network is wide for its variables the order says little, and functions
     /// that hold a variable count as much.
-    fn chosen(&self, variables: &[u32]) -> u32 {
+    fn chosen(&self, component: &Component) -> u32 {
+        let Component {
+            variables, ties, ..
+        } = component;
         let place = |v: u32| self.order.place[v as usize];
         let last = || variables.iter().copied().max_by_key(|v| place(*v));
         if WIDE * self.order.width < self.order.place.len() {
             return last().unwrap_or(0);
         }
-        let ties = |v: &u32| {
-            let bundles = self.tables_of[*v as usize]
-                .iter()
-                .map(|t| self.bundles[*t as usize]);
-            let tied = |b: &u32| self.residuals.bundle(*b).ties(*v);
-            bundles.filter(tied).count()
-        };
-        let many: Vec<usize> = variables.iter().map(ties).collect();
-        let (most, all) = (
-            many.iter().copied().max().unwrap_or(1),
-            self.order.place.len(),
-        );
-        let score = |i: &usize| many[*i] * all + place(variables[*i]) * most;
+        let most = ties.iter().copied().max().unwrap_or(1) as usize;
+        let all = self.order.place.len();
+        let score = |i: &usize| ties[*i] as usize * all + place(variables[*i]) * most;
         let best = (0..variables.len()).max_by_key(score);
         best.map_or(0, |i| variables[i])
     }
@@ -337,6 +332,7 @@ impl<'a> Counter<'a> {
     fn connected(&mut self, v: u32) -> Component {
         let mut out = Component {
             variables: vec![v],
+            ties: Vec::new(),
             functions: Vec::new(),
         };
         self.seen[v as usize] = self.analyses;
@@ -344,11 +340,13 @@ impl<'a> Counter<'a> {
         while let Some(v) = out.variables.get(at).copied() {
             at += 1;
             self.work.steps += self.tables_of[v as usize].len() as u64;
+            let mut ties = 0;
             for t in &self.tables_of[v as usize] {
                 let bundle = self.residuals.bundle(self.bundles[*t as usize]);
                 let Some((function, own)) = bundle.own(v) else {
                     continue;
                 };
+                ties += u32::from(own.len() > 1);
                 // A function of several variables counts once, with the first one that meets it.
                 if own.len() > 1
                     && std::mem::replace(&mut self.seen_table[*t as usize], self.analyses)
@@ -365,6 +363,7 @@ impl<'a> Counter<'a> {
                     }
                 }
             }
+            out.ties.push(ties);
         }
         out.functions.sort_unstable();
         out

@@ -39,13 +39,12 @@ pub(super) struct Bundle {
 }
 
 impl Bundle {
-    /// Whether a function of it has `v` and another variable.
-    pub(super) fn ties(&self, v: u32) -> bool {
-        self.functions.len() < self.held.len() && self.own(v).is_some_and(|(_, own)| own.len() > 1)
-    }
     /// The function that has `v`, and its variables with their states.
     pub(super) fn own(&self, v: u32) -> Option<(u32, &[(u32, u64)])> {
         let place = self.held.iter().position(|(u, _)| *u == v)?;
+        if let [only] = self.functions[..] {
+            return Some((only, &self.held));
+        }
         let of = self.ends.partition_point(|end| *end as usize <= place);
         let start = of
             .checked_sub(1)

@@ -94,20 +94,27 @@ impl<'a> Relevance<'a> {
     }
     /// The tables of `among` that hang together with table `at`, in their order.
     pub fn connected(&self, among: &[bool], at: usize) -> Vec<usize> {
-        let mut seen = std::collections::BTreeSet::from([at]);
-        let mut work = vec![at];
-        while let Some(at) = work.pop() {
-            for next in self.network.tables[at]
-                .scope
-                .iter()
-                .flat_map(|v| &self.tables_of[*v])
-            {
-                if among[*next] && seen.insert(*next) {
-                    work.push(*next);
+        let Reduced { cards, tables, .. } = self.network;
+        let (mut seen, mut met) = (vec![false; tables.len()], vec![false; cards.len()]);
+        seen[at] = true;
+        let mut out = vec![at];
+        let mut next = 0;
+        while let Some(at) = out.get(next).copied() {
+            next += 1;
+            // The tables of a variable are looked at once.
+            for v in &tables[at].scope {
+                if std::mem::replace(&mut met[*v], true) {
+                    continue;
+                }
+                for t in self.tables_of[*v].iter().filter(|t| among[**t]) {
+                    if !std::mem::replace(&mut seen[*t], true) {
+                        out.push(*t);
+                    }
                 }
             }
         }
-        seen.into_iter().collect()
+        out.sort_unstable();
+        out
     }
     /// A table of `among` that holds `v`.
     pub fn table_of(&self, among: &[bool], v: usize) -> Option<usize> {

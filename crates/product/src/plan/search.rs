@@ -66,16 +66,18 @@ const HOPELESS: f64 = 1e12;
 /// decides first whether annealing could change that.
 pub fn search(local: &Local, weights: &Weights, effort: Effort) -> Found {
     let seconds = |cost: f64| cost * effort.unit;
-    let (mut best, mut cost) = greedy(local, weights, effort);
-    let mut most = f64::INFINITY;
-    if seconds(cost) > effort.limit {
-        let least = bound::visits_log2(local);
+    let first = Greedy::first(local, weights, effort.seed);
+    let mut least = f64::NEG_INFINITY;
+    if seconds(first.cost) > effort.limit {
+        least = bound::visits_log2(local);
         if seconds(least.exp2()) > effort.limit {
             return Found::Hopeless(least);
         }
-        if best.widest(local) < least + 1.0 {
-            most = SETTLED;
-        }
+    }
+    let (mut best, mut cost) = first.best(local, weights, effort);
+    let mut most = f64::INFINITY;
+    if seconds(cost) > effort.limit && best.widest(local) < least + 1.0 {
+        most = SETTLED;
     }
     let joins = best.children.len() - best.leaves;
     // What annealing goes on from: the best tree, or another beginning.
@@ -155,49 +157,75 @@ fn anneal_chains(
 
 /// Another greedy tree to begin from, by a rule with noise.
 fn another(local: &Local, weights: &Weights, seed: u64) -> (Topology, f64) {
-    let rules = [Rule::Fill, Rule::WeightedFill, Rule::Weight, Rule::Degree];
     let mut random = Random::new(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    let by = match local.words * 64 > DENSE_BITS {
+    let by = match is_sparse(local) {
         true => sparse::order(local, 512),
-        false => order(local, rules[seed as usize % 4], 0.5, &mut random).0,
+        false => order(local, RULES[seed as usize % 4], 0.5, &mut random).0,
     };
-    let tree = Topology::from_order(local, &by);
-    let cost = tree.cost(local, weights);
-    (tree, cost)
+    graded(local, weights, &by)
 }
 
-/// The best of the greedy orders; restarts with noise as long as the predicted execution is worth
-/// them.
-fn greedy(local: &Local, weights: &Weights, effort: Effort) -> (Topology, f64) {
-    let grade = |order: &[usize]| {
-        let tree = Topology::from_order(local, order);
-        let cost = tree.cost(local, weights);
-        (tree, cost)
-    };
-    if local.words * 64 > DENSE_BITS {
-        return grade(&sparse::order(local, 512));
-    }
-    let rules = [Rule::Fill, Rule::WeightedFill, Rule::Weight, Rule::Degree];
-    let mut random = Random::new(effort.seed);
-    let (first, words) = order(local, rules[0], 0.0, &mut random);
-    let mut best = grade(&first);
-    let one = words * WORD + local.tables() as f64 * JOIN;
-    let mut spent = one;
-    for attempt in 1..64 {
-        let allowed = effort
-            .seconds
-            .map_or(0.2 * (best.1 * effort.unit), |s| 0.2 * s)
-            .min(1.0)
-            .min(effort.patience);
-        if spent + one > allowed && (attempt > 1 || one > 1.0) {
-            break;
+/// The first greedy tree, from which others are tried.
+struct Greedy {
+    tree: Topology,
+    cost: f64,
+    /// Seconds that it took, by its own count of words.
+    took: f64,
+    random: Random,
+}
+
+/// The rules of greedy orders, in the order in which they are tried.
+const RULES: [Rule; 4] = [Rule::Fill, Rule::WeightedFill, Rule::Weight, Rule::Degree];
+
+impl Greedy {
+    fn first(local: &Local, weights: &Weights, seed: u64) -> Self {
+        let mut random = Random::new(seed);
+        let (by, words) = match is_sparse(local) {
+            true => (sparse::order(local, 512), f64::INFINITY),
+            false => order(local, RULES[0], 0.0, &mut random),
+        };
+        let (tree, cost) = graded(local, weights, &by);
+        Greedy {
+            tree,
+            cost,
+            took: words * WORD + local.tables() as f64 * JOIN,
+            random,
         }
-        let noise = if attempt < 4 { 0.0 } else { 0.3 };
-        let next = grade(&order(local, rules[attempt % 4], noise, &mut random).0);
-        if next.1 < best.1 {
-            best = next;
-        }
-        spent += one;
     }
-    best
+    /// The best of some greedy trees; restarts with noise as long as the predicted execution is
+    /// worth them.
+    fn best(mut self, local: &Local, weights: &Weights, effort: Effort) -> (Topology, f64) {
+        let one = self.took;
+        let mut spent = one;
+        for attempt in 1..64 {
+            let allowed = effort
+                .seconds
+                .map_or(0.2 * (self.cost * effort.unit), |s| 0.2 * s)
+                .min(1.0)
+                .min(effort.patience);
+            if spent + one > allowed && (attempt > 1 || one > 1.0) {
+                break;
+            }
+            let noise = if attempt < 4 { 0.0 } else { 0.3 };
+            let rule = RULES[attempt % 4];
+            let by = order(local, rule, noise, &mut self.random).0;
+            let (tree, cost) = graded(local, weights, &by);
+            if cost < self.cost {
+                (self.tree, self.cost) = (tree, cost);
+            }
+            spent += one;
+        }
+        (self.tree, self.cost)
+    }
+}
+
+/// Whether the graph is too large for bit matrices: one order, without restarts.
+fn is_sparse(local: &Local) -> bool {
+    local.words * 64 > DENSE_BITS
+}
+
+fn graded(local: &Local, weights: &Weights, order: &[usize]) -> (Topology, f64) {
+    let tree = Topology::from_order(local, order);
+    let cost = tree.cost(local, weights);
+    (tree, cost)
 }
