@@ -20,9 +20,10 @@
 use self::pair::named_pair;
 use crate::data::Data;
 use crate::error::{Error, Result};
-use crate::fold::{Fold, Grouped, Listed};
+use crate::fold::{Fold, Grouped, Histogram, Listed};
 use crate::meaning::{Asked, meaning};
 use crate::opt::Opt;
+use crate::oracle::PairValues;
 use crate::pair::lower::Lowered;
 use crate::pair::named::{self, Params, Stop};
 use crate::pair::parse::PreparedMetrics;
@@ -194,7 +195,7 @@ pub fn describe_until(problem: &Problem, data: Data, stop: Stop<'_>) -> Result<J
     let then = problem.then.as_deref();
     let then = then.map(|text| SecondStage::asked(text, &folds, problem.nan));
     let (nan, holes) = (problem.nan, holes.any());
-    Ok(Job {
+    Ok(sized(Job {
         limits: vec![],
         low,
         space,
@@ -211,7 +212,44 @@ pub fn describe_until(problem: &Problem, data: Data, stop: Stop<'_>) -> Result<J
         holes,
         window,
         parts,
-    })
+    }))
+}
+
+/// Pairs by which [`sized`] guesses.
+const SIZED: usize = 256;
+
+/// Notes how large the formulas are that histograms sum, by some pairs: devices keep sums where
+/// most terms are. No answer depends on it.
+fn sized(mut job: Job) -> Job {
+    fn histogram(fold: &mut Fold) -> Option<&mut Histogram> {
+        if let Fold::Grouped(grouped) = fold {
+            return histogram(&mut grouped.inner);
+        }
+        if let Fold::Histogram(h) = fold
+            && h.sums_formulas()
+        {
+            return Some(h);
+        }
+        None
+    }
+    let (n, m) = (job.space.n, job.space.m);
+    let there = job.x.rows() == n && job.other().rows() == m && n > 0 && m > 0;
+    if !there || !job.folds.iter_mut().any(|f| histogram(f).is_some()) {
+        return job;
+    }
+    let mut largest = vec![0f64; job.low.formula.roots.len()];
+    let (mut values, mut out) = (PairValues::new(&job), vec![]);
+    for at in 0..SIZED.min(n.saturating_mul(m)) {
+        // Rows all over the tables, and any distance between them.
+        values.get(at * n / SIZED, at * 7919 % m, &mut out);
+        for (largest, values) in largest.iter_mut().zip(&out) {
+            let sizes = values.iter().map(|v| v.abs()).filter(|v| v.is_finite());
+            *largest = sizes.fold(*largest, f64::max);
+        }
+    }
+    let folds = job.folds.iter_mut().filter_map(histogram);
+    folds.for_each(|h| h.note_sizes(&largest));
+    job
 }
 
 /// Whether the question lists its pairs.

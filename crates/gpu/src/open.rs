@@ -301,7 +301,7 @@ impl Points<'_> {
             },
             extra: &self.extra,
             weights: self.weights.as_ref(),
-            sums: self.sums,
+            sums: &self.sums,
             listed: Some((list, sorted)),
             given: self.given.as_ref(),
         })

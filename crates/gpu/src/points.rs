@@ -35,7 +35,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use zipfold_core::fold::{
     BLOCK, Extremes, ExtremesState, Fold, Histogram, HistogramState, JoinKind, JoinState, Kept,
-    Leaf, Nearest, NearestState, Reduce, ReduceState, RowPiece, Scale, State, Tally,
+    Leaf, Nearest, NearestState, Reduce, ReduceState, RowPiece, Scale, State, SummedTerms, Tally,
 };
 use zipfold_core::pair::tree::Side;
 use zipfold_core::{Domain, Error, Job, Precision, Result};
@@ -239,7 +239,7 @@ impl<'j> Points<'j> {
                 grid,
                 extra: &self.extra,
                 weights: self.weights.as_ref(),
-                sums: self.sums,
+                sums: &self.sums,
                 listed: None,
                 given: None,
             },
@@ -526,7 +526,7 @@ pub(crate) struct Launch<'l> {
     pub(crate) grid: Grid,
     pub(crate) extra: &'l Memory,
     pub(crate) weights: Option<&'l [Memory; 2]>,
-    pub(crate) sums: BinSums,
+    pub(crate) sums: &'l BinSums,
     /// The runs that blocks take, and which rows those of the tiles are.
     pub(crate) listed: Option<(&'l RunList, &'l dyn OpenPairs)>,
     pub(crate) given: Option<&'l [Memory; 2]>,
@@ -767,18 +767,15 @@ impl Launch<'_> {
         let [low, high] = [self.zeros(cells)?, self.zeros(cells)?];
         let tally = self.tally()?;
         let kept = self.sums;
-        let room = |fixed: Option<Fixed>| {
-            let words = fixed.map(|fixed| cells * fixed.words);
-            words.map(|words| self.zeros(words)).transpose()
-        };
-        let sums = [room(kept.weights)?, room(kept.values)?];
+        let room = |fixed: Fixed| self.zeros(cells * fixed.cell_words());
+        let sums: Vec<Memory> = kept.all().map(room).collect::<Result<_>>()?;
         let mut args = vec![
             Arg::Memory(self.extra),
             Arg::Memory(&low),
             Arg::Memory(&high),
         ];
         args.extend(self.weights.into_iter().flatten().map(Arg::Memory));
-        args.extend(sums.iter().flatten().map(Arg::Memory));
+        args.extend(sums.iter().map(Arg::Memory));
         self.go(&self.with(args, &tally))?;
         let (mut l, mut h) = (vec![0u32; cells], vec![0u32; cells]);
         self.device.read(&low, &mut l)?;
@@ -787,14 +784,15 @@ impl Launch<'_> {
             *count += u64::from(*l) | u64::from(*h) << 32;
         }
         fold.gather_outside(&mut state.counts);
-        let [weights, values] = &sums;
-        let weights = self.terms(
-            cells,
-            weights.as_ref().zip(kept.weights),
-            fold.weight_scale(),
-        )?;
-        let values = self.terms(cells, values.as_ref().zip(kept.values), fold.value_scale())?;
-        state.add_sums(&weights, &values);
+        let mut sums = sums.iter();
+        let mut next = |fixed: Option<Fixed>| fixed.and_then(|fixed| Some((fixed, sums.next()?)));
+        let weights = self.terms(cells, next(kept.weights), fold.weight_scale())?;
+        let values = self.terms(cells, next(kept.values), fold.value_scale())?;
+        state.add_sums(&weights.0, &values.0);
+        for (terms, _, fixed) in &kept.formulas {
+            let (sums, odd) = self.terms(cells, next(Some(*fixed)), Scale::everything())?;
+            state.add_summed(*terms, &sums, &odd);
+        }
         self.tallied(&tally)
     }
     /// Memory for `words` words, all 0.
@@ -803,22 +801,32 @@ impl Launch<'_> {
         self.device.clear(&memory)?;
         Ok(memory)
     }
-    /// The sums of all cells but the first, which is under all edges and has none.
+    /// The sums of all cells but the first, which is under all edges and has none; and the cells with
+    /// terms that are not finite, with marks of which.
     fn terms(
         &self,
         cells: usize,
-        sums: Option<(&Memory, Fixed)>,
+        sums: Option<(Fixed, &Memory)>,
         scale: Scale,
-    ) -> Result<Vec<i128>> {
-        let Some((memory, fixed)) = sums else {
-            return Ok(vec![]);
+    ) -> Result<(Vec<i128>, Vec<(u64, u8)>)> {
+        let Some((fixed, memory)) = sums else {
+            return Ok((vec![], vec![]));
         };
-        let mut words = vec![0u32; cells * fixed.words];
+        let mut words = vec![0u32; cells * fixed.cell_words()];
         self.device.read(memory, &mut words)?;
-        let sums = words.chunks_exact(fixed.words).skip(1);
-        Ok(sums
-            .flat_map(|words| scale.of_words(words, fixed.lowest))
-            .collect())
+        let (mut sums, mut odd) = (vec![], vec![]);
+        for (cell, words) in words.chunks_exact(fixed.cell_words()).enumerate().skip(1) {
+            let (words, marks) = words.split_at(fixed.words);
+            sums.extend(scale.of_words(words, fixed.lowest));
+            let seen = marks.iter().zip(SummedTerms::ODD);
+            let seen = seen.fold(0, |all, (mark, what)| {
+                all | if *mark != 0 { what } else { 0 }
+            });
+            if seen != 0 {
+                odd.push((cell as u64, seen));
+            }
+        }
+        Ok((sums, odd))
     }
     /// The ends of all threads.
     fn ends(&self, fold: &Extremes, state: &mut ExtremesState) -> Result<Tally> {

@@ -51,6 +51,16 @@ fn described(problem: &Problem, x: &Table, name: &str) -> Job {
     describe(problem, data).unwrap()
 }
 
+fn unweighted(problem: &Problem, x: &Table) -> Job {
+    let data = Data {
+        pairs: None,
+        x: x.clone(),
+        y: None,
+        weights: vec![None; problem.folds.len()],
+    };
+    describe(problem, data).unwrap()
+}
+
 /// Folds, weights, whether rows are of single precision, rows.
 type Asked<'t> = (&'t str, &'t str, bool, usize);
 
@@ -198,6 +208,77 @@ fn random_sums_by_bin_have_the_bits_of_the_oracle() {
         let name = WEIGHTS[below(random, 7)];
         let job = described(&problem(&text), &Table::f64(n, 3, items).unwrap(), name);
         let found = odd(&job, &[], 0.0);
+        failures.extend(found.map(|d| format!("{seed}: {text} {name} {n}: {d}")));
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// Rows whose third number is of some kind of weights: products of two are of all sizes.
+fn sized(n: usize, name: &str, random: &mut Random) -> Table {
+    let row = |random: &mut Random| {
+        let place = |random: &mut Random| below(random, 4) as f64 + 0.5 * random.unit();
+        [place(random), place(random), weight(name, random)]
+    };
+    let items = (0..n).flat_map(|_| row(random)).collect();
+    Table::f64(n, 3, items).unwrap()
+}
+
+/// Values of formulas by bin, and pair weights that are formulas: of all sizes, infinite, and not
+/// numbers, on one axis and on several, in shared memory and in device memory.
+#[test]
+#[ignore = "needs opencl"]
+fn formulas_by_bin_have_the_bits_of_the_oracle() {
+    let count: u64 = match std::env::var("ZIPFOLD_PROBLEMS") {
+        Ok(text) => text.parse().unwrap(),
+        Err(_) => 24,
+    };
+    let mut failures = vec![];
+    for seed in 0..count {
+        let random = &mut Random::new(100 + seed);
+        let formula = [
+            "x[2] * y[2]",
+            "(x[2] - y[2])^2 / 2",
+            "1 / (x[2] - y[2])",
+            "abs(x[0] - y[1]) - 1",
+            "x[2] * y[2] * 1e200",
+        ][below(random, 5)];
+        let axes = [
+            "[{ bins = 1, range = [0.0, 9.0] }]",
+            "[{ bins = 30, range = [0.25, 3.0] }]",
+            "[{ edges = [0.0, 0.5, 1.0, 2.5] }]",
+            "[{ bins = 3000, range = [0.0, 4.0] }]",
+            "[{ bins = 4, range = [1.0, 5.0] }, { bins = 3, range = [-1.0, 2.0], value = \"x[0] - y[0]\" }]",
+        ][below(random, 5)];
+        let keep = [
+            "\"sum\"",
+            "\"mean\"",
+            "\"variance\"",
+            "\"sum\", \"mean\", \"variance\"",
+        ][below(random, 4)];
+        let values = format!("values = {{ v = {{ formula = \"{formula}\", keep = [{keep}] }} }}");
+        let kind = match below(random, 5) {
+            0 => format!("weight = \"{formula}\""),
+            1 => format!("weight = \"abs({formula})\", {values}"),
+            2 => format!("mean = true, {values}"),
+            3 => format!("weights = \"w\", {values}"),
+            _ => values,
+        };
+        let domain = ["square", "ordered"][below(random, 2)];
+        let text = format!(
+            "nan = \"skip\"\ndomain = \"{domain}\"\npair = {{ formula = \"sqrt((x[0] - y[0])^2 + (x[1] - y[1])^2)\" }}\nfolds = [{{ kind = \"histogram\", axes = {axes}, {kind} }}]"
+        );
+        let n = [1, 2, 127, 130, 300][below(random, 5)];
+        let name = WEIGHTS[below(random, 7)];
+        let x = sized(n, name, random);
+        let precision = ["f64", "f32"][below(random, 2)];
+        let text = format!("precision = \"{precision}\"\n{text}");
+        let weighted = text.contains("weights = ");
+        let job = match weighted {
+            true => described(&problem(&text), &x, "alike"),
+            false => unweighted(&problem(&text), &x),
+        };
+        let set: &[_] = [&[][..], &[("device.tile", "128")]][below(random, 2)];
+        let found = odd(&job, set, 0.0);
         failures.extend(found.map(|d| format!("{seed}: {text} {name} {n}: {d}")));
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));

@@ -110,7 +110,7 @@ const SPACED: [&str; 5] = [
 ];
 
 /// Sums by bin and by vector, and several folds: pairs, folds.
-const SUMS: [(&str, &str); 7] = [
+const SUMS: [(&str, &str); 9] = [
     (
         "euclidean(x, y)",
         r#"{ kind = "histogram", axes = [{ bins = 300, range = [0.0, 13.0] }], weights = "w" }"#,
@@ -130,6 +130,14 @@ const SUMS: [(&str, &str); 7] = [
     (
         "euclidean(x, y)",
         r#"{ kind = "histogram", axes = [{ edges = [0.0, 0.1, 1.0, 10.0] }], weights = "w" }"#,
+    ),
+    (
+        "euclidean(x, y)",
+        r#"{ kind = "histogram", axes = [{ bins = 50, range = [0.0, 13.0] }], values = { v = { formula = "x[0] * y[0]", keep = ["mean", "variance"] } } }"#,
+    ),
+    (
+        "euclidean(x, y)",
+        r#"{ kind = "histogram", axes = [{ bins = 20000, range = [0.0, 13.0] }], weight = "x[0] * y[0]" }"#,
     ),
     (
         "(x - y) / (sum((x - y)^2) + 0.01)^1.5",
@@ -208,7 +216,7 @@ fn kernels_of_sums_boxes_and_cut_offs_compile_and_spill_nothing() {
         made.len(),
         failures.join("\n")
     );
-    assert!(made.len() >= 58, "{} kernels", made.len());
+    assert!(made.len() >= 62, "{} kernels", made.len());
 }
 
 /// Every kernel in one precision, the next one in the other; with `ZIPFOLD_LONG` in both.

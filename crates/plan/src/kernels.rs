@@ -17,7 +17,7 @@ use crate::overrides::MatrixUnits;
 use crate::sweep::{FEW, HELD, SHARED, SweepWork, UNIT, WIDE, width};
 use crate::swept::Swept;
 use std::borrow::Cow;
-use zipfold_core::fold::{Axis, Fold, Histogram, ReduceOp};
+use zipfold_core::fold::{Axis, Fold, Histogram, ReduceOp, SummedTerms};
 use zipfold_core::pair::tree::{Binary, ComponentReduce, Id, Node, Unary};
 use zipfold_core::space::periodic_box::Image;
 use zipfold_core::{Job, Precision};
@@ -366,6 +366,9 @@ fn look_ups(h: &Histogram) -> f64 {
     axes * (6.0 + 2.6 * (cells / 128.0).log2().max(0.0))
 }
 
+/// Operations for a term of any size: its digits, and three words.
+const OF_TERM: f64 = 90.0;
+
 /// Operations of a pair for its terms of sums by bin: splitting them, and an atomic a word.
 ///
 /// Rates of one NVIDIA H100 (`bench/records/h100/2026-11-25-folds.md`).
@@ -374,7 +377,12 @@ fn sum_operations(h: &Histogram) -> f64 {
     let words = |fixed: Fixed| fixed.private.unwrap_or(fixed.words) as f64;
     let weights = sums.weights.map_or(0.0, |fixed| 18.0 + 19.0 * words(fixed));
     let values = sums.values.map_or(0.0, |fixed| 14.0 * words(fixed));
-    weights + values
+    let formulas = sums.formulas.iter().map(|(terms, ..)| match terms {
+        SummedTerms::Weight | SummedTerms::Values(_) => OF_TERM,
+        // The square, and what is left of its rounding.
+        SummedTerms::Squares(_) => 2.0 * OF_TERM,
+    });
+    weights + values + formulas.sum::<f64>()
 }
 
 /// Cycles of all units for the lists of neighbours. If rows come in random order, the n-th is among

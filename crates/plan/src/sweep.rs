@@ -93,7 +93,7 @@ pub fn tiles(job: &Job) -> bool {
         // Sums of weights and values are added where the rows of a pair are known.
         Some(Swept::Histogram(h)) => {
             let words = h.cells() + Cells::bytes(h) / 4;
-            h.axes.len() == 1 && words <= BESIDE && h.weights.is_none() && !h.mean
+            h.axes.len() == 1 && words <= BESIDE && !h.is_summed()
         }
         Some(Swept::Extremes(_)) | None => false,
     }

@@ -464,7 +464,28 @@ fn bin_sums(lcg: &mut Lcg, summed: bool) -> String {
     let weights = lcg.below(8) == 0 || (summed && both != 1);
     let mean = lcg.below(8) == 0 || (summed && both != 0);
     let weights = if weights { ", weights = \"w\"" } else { "" };
-    format!("{weights}{}", if mean { ", mean = true" } else { "" })
+    let mean = if mean { ", mean = true" } else { "" };
+    format!("{weights}{mean}{}", formulas(lcg, weights.is_empty()))
+}
+
+/// Formulas that a histogram sums by bin: none for most.
+fn formulas(lcg: &mut Lcg, unweighted: bool) -> String {
+    let values = ["x[0] * y[0]", "(x[0] - y[0])^2 / 2", "abs(x[0]) + 1"];
+    let keep = [
+        "\"mean\"",
+        "\"sum\"",
+        "\"mean\", \"variance\"",
+        "\"min\", \"sum\"",
+    ];
+    let value = |lcg: &mut Lcg| {
+        let (formula, keep) = (pick(lcg, &values), pick(lcg, &keep));
+        format!(", values = {{ v = {{ formula = \"{formula}\", keep = [{keep}] }} }}")
+    };
+    match lcg.below(12) {
+        0 | 1 => value(lcg),
+        2 if unweighted => format!(", weight = \"x[0] * y[0] + 1\"{}", value(lcg)),
+        _ => String::new(),
+    }
 }
 
 /// An axis of uneven edges: by decades, or anywhere.

@@ -224,10 +224,13 @@ fn unsuited(job: &Job, overrides: &Overrides) -> Option<&'static str> {
     }
     let formulas = |f: &Fold| {
         let inner = f.grouped().map_or(f, |grouped| &grouped.inner);
-        matches!(inner, Fold::Histogram(h) if h.sums_formulas())
+        if let Fold::Histogram(h) = inner {
+            return device::fixed::hindrance(h);
+        }
+        None
     };
-    if job.folds.iter().any(formulas) {
-        return Some("values of formulas are summed exactly by bin, which the host does");
+    if let Some(why) = job.folds.iter().find_map(formulas) {
+        return Some(why);
     }
     if job.holes {
         return Some("weights that are missing leave out pairs");

@@ -23,9 +23,10 @@ mod odd;
 mod values;
 
 pub use axis::Axis;
+pub use formulas::SummedTerms;
 use odd::{INF, NEGATIVE_INF, add};
-use values::ValueState;
 pub use values::{BinStatistic, BinValue, BinValueSpec};
+use values::{ValueState, add_windows};
 
 use super::BLOCK;
 use super::scale::{Scale, add_run, lowest_digit};
@@ -80,6 +81,8 @@ pub struct Histogram {
     pub pair_weight: Option<usize>,
     /// Formulas whose values are summed by bin.
     pub values: Vec<BinValue>,
+    /// As [`BinValue`]'s, of the pair weight.
+    weight_size: i32,
 }
 
 impl Histogram {
@@ -111,6 +114,7 @@ impl Histogram {
             mean,
             pair_weight: None,
             values: vec![],
+            weight_size: 0,
         }
     }
     /// Returns the same histogram with the scales of a state of all rows, so that the sums of some
@@ -664,16 +668,22 @@ impl HistogramState {
     /// Integers add in any order, so these sums have the bits of values taken one by one.
     pub fn add_sums(&mut self, weights: &[i128], values: &[i128]) {
         let [of_weights, of_values] = self.scales.map(|s| s.windows());
-        self.weights
-            .iter_mut()
-            .skip(of_weights)
-            .zip(weights)
-            .for_each(|(a, b)| *a += b);
-        self.sums
-            .iter_mut()
-            .skip(of_values)
-            .zip(values)
-            .for_each(|(a, b)| *a += b);
+        add_windows(&mut self.weights, of_weights, weights);
+        add_windows(&mut self.sums, of_values, values);
+    }
+    /// Adds what a device has summed of terms of any size, by cell from the second on; `odd` are
+    /// cells with terms that are not finite, and which ([`SummedTerms::ODD`]).
+    pub fn add_summed(&mut self, terms: SummedTerms, sums: &[i128], odd: &[(u64, u8)]) {
+        match terms {
+            SummedTerms::Weight => {
+                add_windows(&mut self.weights, self.scales[0].windows(), sums);
+                let map = &mut self.odd[0];
+                odd.iter()
+                    .for_each(|(cell, what)| *map.entry(*cell).or_default() |= what);
+            }
+            SummedTerms::Values(at) => self.values[at].add_summed(false, sums, odd),
+            SummedTerms::Squares(at) => self.values[at].add_summed(true, sums, odd),
+        }
     }
     /// Adds another state.
     ///

@@ -58,7 +58,7 @@ pub use extremes::{Extremes, ExtremesState};
 pub use finder::table_bytes;
 pub use grouped::{Grouped, GroupedState};
 pub use histogram::{
-    Axis, BinStatistic, BinValueSpec, Closed, Histogram, HistogramState, LONG_RUN,
+    Axis, BinStatistic, BinValueSpec, Closed, Histogram, HistogramState, LONG_RUN, SummedTerms,
 };
 pub use join::{Join, JoinKind, JoinState};
 pub use line::{Lent, Line, ValuedPair};

@@ -4,6 +4,7 @@
 //! term in units, cut off toward zero → words by additions of 1.5 · 2^(52 + 32 k), the last word first
 //! word 0 += …  wrapped? word 1 += … + 1  …  last word overflows? ±1 in device memory
 //! after the sweep: the words of every cell are added to those in device memory
+//! formulas: digits of the term → words of the block, where it fits there, or those in device memory
 //! ```
 //!
 //! The words are those of one whole number (`kernels/fixed.h`), so any order of pairs, any blocks
@@ -11,17 +12,19 @@
 
 use super::sweep::FoldText;
 use std::fmt::Write;
-use zipfold_core::fold::Histogram;
+use zipfold_core::fold::{Histogram, SummedTerms};
 use zipfold_plan::device::fixed::{BinSums, Fixed};
 use zipfold_plan::device::sweeps::Shape;
 
 /// One kind of sums: its name in kernels, its terms.
 struct Kind {
-    name: &'static str,
+    name: String,
     fixed: Fixed,
-    /// The number of its unit behind the edges.
-    unit: usize,
+    /// The number of its unit behind the edges, where terms are scaled by one.
+    unit: Option<usize>,
+    /// The term; of squares what is squared.
     term: String,
+    squared: bool,
 }
 
 /// The sums of a histogram, as texts.
@@ -33,32 +36,50 @@ pub struct SumText {
     inside: String,
     /// Numbers of compared edges, behind which stand units.
     edges: usize,
+    /// Whether rows have weights.
+    weighted: bool,
 }
 
 impl SumText {
-    /// The sums of `h`; `value` is the text of the value of its first axis, `inside` that `cell` is
-    /// a bin.
-    pub fn new(h: &Histogram, shape: &Shape, value: &str, inside: &str) -> Self {
+    /// The sums of `h`; `value` gives the text of the value of a root, `inside` that `cell` is a bin.
+    pub fn new(
+        h: &Histogram,
+        shape: &Shape,
+        value: impl Fn(usize) -> String,
+        inside: &str,
+    ) -> Self {
         let sums = BinSums::for_histogram(h).unwrap_or_default();
         let weight = sums.weights.map(|fixed| Kind {
-            name: "weight",
+            name: "weight".into(),
             fixed,
-            unit: 0,
+            unit: Some(0),
             term: "wx[i] * wy[j]".into(),
+            squared: false,
         });
-        let root = if h.axes[0].squared { "zf_sqrt_d" } else { "" };
-        let value = sums.values.map(|fixed| Kind {
-            name: "value",
+        let axis = &h.axes[0];
+        let root = if axis.squared { "zf_sqrt_d" } else { "" };
+        let mean = sums.values.map(|fixed| Kind {
+            name: "value".into(),
             fixed,
-            unit: 1,
-            term: format!("{root}((double)({value}))"),
+            unit: Some(1),
+            term: format!("{root}((double)({}))", value(axis.root)),
+            squared: false,
         });
+        let of_formula = |(at, (terms, root, fixed)): (usize, &(SummedTerms, usize, Fixed))| Kind {
+            name: format!("formula{at}"),
+            fixed: *fixed,
+            unit: None,
+            term: format!("(double)({})", value(*root)),
+            squared: matches!(terms, SummedTerms::Squares(_)),
+        };
+        let formulas = sums.formulas.iter().enumerate().map(of_formula);
         SumText {
-            kinds: weight.into_iter().chain(value).collect(),
+            kinds: weight.into_iter().chain(mean).chain(formulas).collect(),
             cells: h.cells(),
             copies: shape.copies,
             inside: inside.into(),
             edges: h.axes.iter().map(|a| a.compared.len()).sum(),
+            weighted: sums.weights.is_some(),
         }
     }
     /// The functions that [`Self::add`] calls.
@@ -76,11 +97,11 @@ impl SumText {
     }
     /// Adds parameters, counters and their ends to the texts of the counts.
     pub fn extend(&self, out: &mut FoldText) {
-        if self.kinds.iter().any(|kind| kind.name == "weight") {
+        if self.weighted {
             out.args += ", ZF_IN(double) wx, ZF_IN(double) wy";
         }
         for kind in &self.kinds {
-            let (name, words) = (kind.name, kind.fixed.words);
+            let (name, words, cell) = (&kind.name, kind.fixed.words, kind.fixed.cell_words());
             let _ = write!(out.args, ", ZF_OUT(zf_u32) {name}_sums");
             let Some(private) = kind.fixed.private.filter(|_| self.copies > 0) else {
                 continue;
@@ -88,50 +109,69 @@ impl SumText {
             let (next, copies) = (self.cells * self.copies, self.copies);
             let all = next * private;
             let _ = write!(out.shared, "\n    ZF_SHARED zf_u32 {name}_words[{all}];");
+            if let Some(unit) = kind.unit {
+                let at = self.edges + unit;
+                let _ = write!(out.state, "\n    const double {name}_unit = edges[{at}];");
+            }
             let _ = writeln!(
                 out.state,
-                "\n    const double {name}_unit = edges[{}];\n    \
-                 for (zf_u32 s = tid; s < {all}u; s += 128u) {name}_words[s] = 0u;\n    ZF_BARRIER();",
-                self.edges + kind.unit
+                "\n    for (zf_u32 s = tid; s < {all}u; s += 128u) {name}_words[s] = 0u;\n    ZF_BARRIER();",
             );
             // Behind the barrier of the counts.
+            let from = kind.fixed.any.unwrap_or(0);
+            let left = words - from;
             let _ = write!(
                 out.finish,
                 "\n    for (zf_u32 s = tid; s < {next}u; s += 128u) zf_add_sum({name}_words + s, {next}u, {private}u, \
-                 {name}_sums + (size_t)(s / {copies}u) * {words}u, {words}u);"
+                 {name}_sums + (size_t)(s / {copies}u) * {cell}u + {from}u, {left}u);"
             );
         }
     }
     /// Statements that add the terms of pair (i, j) to the sums of `cell`.
     pub fn add(&self) -> String {
-        let one = |kind: &Kind| {
-            let (name, term, fixed) = (kind.name, &kind.term, &kind.fixed);
-            let (words, copies) = (fixed.words, self.copies);
-            let whole = format!("{name}_sums + (size_t)cell * {words}u");
-            let Some(private) = fixed.private.filter(|_| copies > 0) else {
-                let lowest = fixed.lowest;
-                return format!("zf_add_term({whole}, {words}u, {lowest}, {term});");
-            };
-            let next = self.cells * copies;
-            let at = format!("{name}_words + cell * {copies}u + copy, {next}u");
-            if !fixed.split {
-                let lowest = fixed.lowest;
-                return format!(
-                    "zf_add_digits({at}, {private}u, {lowest}, {term}, {whole}, {words}u);"
-                );
-            }
-            let term = if fixed.whole {
-                format!("({term}) * {name}_unit")
-            } else {
-                format!("zf_trunc_d(({term}) * {name}_unit)")
-            };
-            format!("zf_add_{private}({at}, {term}, {whole}, {words}u);")
-        };
         if self.kinds.is_empty() {
             return String::new();
         }
-        let terms: Vec<String> = self.kinds.iter().map(one).collect();
+        let terms: Vec<String> = self.kinds.iter().map(|kind| self.add_one(kind)).collect();
         format!("if ({}) {{ {} }}", self.inside, terms.join(" "))
+    }
+    fn add_one(&self, kind: &Kind) -> String {
+        let (name, term, fixed) = (&kind.name, &kind.term, &kind.fixed);
+        let (words, lowest, copies) = (fixed.words, fixed.lowest, self.copies);
+        let whole = format!("{name}_sums + (size_t)cell * {}u", fixed.cell_words());
+        let private = fixed.private.filter(|_| copies > 0);
+        let next = self.cells * copies;
+        let at = format!("{name}_words + cell * {copies}u + copy, {next}u");
+        if let Some(from) = fixed.any {
+            let add = |term: &str| match private {
+                None => format!("zf_add_far({whole}, {words}u, {term});"),
+                Some(private) => {
+                    format!("zf_add_near({at}, {private}u, {from}u, {term}, {whole}, {words}u);")
+                }
+            };
+            return match kind.squared {
+                false => add(term),
+                true => format!(
+                    "{{ const double v = {term}, square = v * v; {} if (ZF_SIZE(square) < ZF_ENDLESS) {} }}",
+                    add("square"),
+                    add("fma(v, v, -square)")
+                ),
+            };
+        }
+        let Some(private) = private else {
+            return format!("zf_add_term({whole}, {words}u, {lowest}, {term});");
+        };
+        if !fixed.split {
+            return format!(
+                "zf_add_digits({at}, {private}u, {lowest}, {term}, {whole}, {words}u);"
+            );
+        }
+        let term = if fixed.whole {
+            format!("({term}) * {name}_unit")
+        } else {
+            format!("zf_trunc_d(({term}) * {name}_unit)")
+        };
+        format!("zf_add_{private}({at}, {term}, {whole}, {words}u);")
     }
 }
 

@@ -317,7 +317,7 @@ pub fn histogram(
         }
     };
     let place = place(f, value);
-    let sums = SumText::new(f, shape, &value(f.axes[0].root), &inside(f));
+    let sums = SumText::new(f, shape, value, &inside(f));
     // One counter more than cells: what single precision cannot place is counted there, without a
     // branch.
     let count = if copies > 0 {
@@ -412,7 +412,7 @@ fn inside_text(f: &Histogram) -> String {
 
 /// Functions that the kernel of a histogram calls.
 pub fn histogram_functions(f: &Histogram, shape: &Shape) -> String {
-    SumText::new(f, shape, "", "").functions()
+    SumText::new(f, shape, |_| String::new(), "").functions()
         + &if shape.filter {
             edge_constants(f)
         } else {

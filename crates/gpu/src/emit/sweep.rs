@@ -596,8 +596,8 @@ fn first_nan(shape: &Shape) -> String {
     format!("{{ zf_u32 given_i = given_x[i], given_j = given_y[j]; {order}{keep} }}")
 }
 
-/// That one of several axes of a histogram leaves a pair out, so that a NaN on another is not
-/// looked at.
+/// That one of several axes of a histogram leaves a pair out, so that a NaN on another, or of a
+/// formula that matters in bins alone, is not looked at.
 fn outside(job: &Job, roots: &[RootText]) -> Option<String> {
     let [Fold::Histogram(f)] = job.folds.as_slice() else {
         return None;
@@ -618,7 +618,7 @@ fn outside(job: &Job, roots: &[RootText]) -> Option<String> {
         ))
     };
     let tests: Vec<String> = f.axes.iter().filter_map(one).collect();
-    (f.axes.len() > 1).then(|| tests.join(" || "))
+    (f.axes.len() > 1 || f.sums_formulas()).then(|| tests.join(" || "))
 }
 
 /// Pairs of the panel that are none of the space: all of them.

@@ -41,10 +41,8 @@ ZF_SLOW_FN void zf_add_term(ZF_OUT(zf_u32) sum, zf_u32 words, zf_i32 lowest, dou
         carry = (word >> 32) + (digits.less ? old < v : (zf_u32)(old + v) < old);
     }
 }
-// As zf_add_term, to a sum of a block, whose last word has the sign; what overflows it goes to device memory.
-ZF_SLOW_FN void zf_add_digits(ZF_SHARED_ARG zf_u32* to, zf_u32 next, zf_u32 count, zf_i32 lowest, double term, ZF_OUT(zf_u32) sum,
-    zf_u32 words) {
-    const zf_digits digits = zf_digits_of(lowest, term);
+// Adds digits to a sum of a block, whose last word has the sign; what overflows it goes to device memory.
+ZF_FN void zf_put_digits(ZF_SHARED_ARG zf_u32* to, zf_u32 next, zf_u32 count, zf_digits digits, ZF_OUT(zf_u32) sum, zf_u32 words) {
     zf_u64 carry = 0UL;
     for (zf_u32 at = digits.first; at < count; at++) {
         const zf_u64 word = zf_word_of(digits, at) + carry;
@@ -56,6 +54,35 @@ ZF_SLOW_FN void zf_add_digits(ZF_SHARED_ARG zf_u32* to, zf_u32 next, zf_u32 coun
         const zf_u32 over = digits.less ? (old ^ v) & (old ^ now) : (old ^ now) & (v ^ now);
         if (at + 1u == count && (over >> 31) != 0u) zf_carry(sum, count, words, digits.less);
     }
+}
+// As zf_add_term, to a sum of a block.
+ZF_SLOW_FN void zf_add_digits(ZF_SHARED_ARG zf_u32* to, zf_u32 next, zf_u32 count, zf_i32 lowest, double term, ZF_OUT(zf_u32) sum,
+    zf_u32 words) {
+    zf_put_digits(to, next, count, zf_digits_of(lowest, term), sum, words);
+}
+// Terms of any size (plan: device/fixed.rs). The bits of a magnitude, those of infinity, and the exponent of the last digit.
+#define ZF_SIZE(term) (zf_bits(term) & 0x7fffffffffffffffUL)
+#define ZF_ENDLESS 0x7ff0000000000000UL
+#define ZF_LEAST (-1074)
+// Adds a term to a sum in device memory, or marks behind its words what is not finite.
+ZF_SLOW_FN void zf_add_far(ZF_OUT(zf_u32) sum, zf_u32 words, double term) {
+    const zf_u64 size = ZF_SIZE(term);
+    if (size > ZF_ENDLESS) sum[words] = 1u;
+    else if (size == ZF_ENDLESS) sum[words + 1u + (zf_u32)(zf_bits(term) >> 63)] = 1u;
+    else if (size != 0UL) zf_add_term(sum, words, ZF_LEAST, term);
+}
+// Adds a term to the words from `from` on that a block has, where it fits there.
+ZF_SLOW_FN void zf_add_near(ZF_SHARED_ARG zf_u32* to, zf_u32 next, zf_u32 count, zf_u32 from, double term, ZF_OUT(zf_u32) sum,
+    zf_u32 words) {
+    const zf_u64 size = ZF_SIZE(term);
+    if (size == 0UL) return;
+    zf_digits digits = zf_digits_of(ZF_LEAST, term);
+    if (size >= ZF_ENDLESS || digits.first < from || digits.first + 2u >= from + count) {
+        zf_add_far(sum, words, term);
+        return;
+    }
+    digits.first -= from;
+    zf_put_digits(to, next, count, digits, sum + from, words - from);
 }
 // Adds a sum of a block, the last of whose words has the sign, to one in device memory.
 ZF_SLOW_FN void zf_add_sum(ZF_SHARED_ARG const zf_u32* from, zf_u32 next, zf_u32 count, ZF_OUT(zf_u32) sum, zf_u32 words) {

@@ -4,9 +4,19 @@
 //! A term t is the whole number ⌊t / 2^lowest⌋ toward zero, as in `fold/scale.rs`. In the shared
 //! memory of a block a sum has as few words as hold its terms with bits to spare; what overflows the
 //! last of them goes to the sum in device memory, which has room for 2⁶² terms.
+//!
+//! Nobody knows how large the values of a formula are. Their sums have words for every finite term;
+//! those around the largest of some sampled terms are in shared memory. A term that is not within
+//! them goes to device memory, so a sample that says little costs time and no digit.
+//!
+//! ```text
+//! words 0 … 67 of a sum   2^−1074 … 2^1102
+//! shared                  5 of them, around the sampled size; of squares 8, whose rests are smaller
+//! behind the words        three marks: a term was NaN, infinite, negative infinite
+//! ```
 
 use zipfold_core::fold::scale::{exponent, lowest_digit};
-use zipfold_core::fold::{Fold, Histogram};
+use zipfold_core::fold::{Fold, Histogram, SummedTerms};
 
 /// Bits of a word.
 const WORD: i32 = 32;
@@ -24,6 +34,17 @@ const SCALED: i32 = 900;
 const DIGITS: i32 = 52;
 /// The exponent field of 1.
 const BIAS: i64 = 1023;
+/// The exponent of the unit of terms of any size.
+const LEAST: i32 = -1074;
+/// Words of a sum of them, and marks of those that are not finite.
+const ALL_WORDS: i32 = (1024 - LEAST + 1 + TERMS) / WORD + 1;
+const MARKS: usize = 3;
+/// Private words of such a sum, and of one of squares with what is left of their rounding.
+const NEAR: [i32; 2] = [5, 8];
+/// Binades that private words hold above the largest sampled term.
+const ABOVE: i32 = 8;
+/// Bytes of sums of formulas up to which a device keeps them.
+const MOST_BYTES: usize = 1 << 28;
 
 /// How one kind of sums is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +59,8 @@ pub struct Fixed {
     pub split: bool,
     /// Whether all terms are multiples of the unit, so that none has to be cut off.
     pub whole: bool,
+    /// Of terms of any size: the first of the words that are in shared memory, too.
+    pub any: Option<usize>,
 }
 
 impl Fixed {
@@ -57,7 +80,27 @@ impl Fixed {
             private: (private <= MOST).then_some(private as usize),
             split: private <= SPLIT && lowest.abs() <= SCALED,
             whole: whole || (smallest > 0.0 && exponent(smallest) - DIGITS >= lowest),
+            any: None,
         }
+    }
+    /// Returns how terms of any size are kept, the largest of about 2^`size`; of squares, or of
+    /// other numbers.
+    fn of_any_size(size: i32, squares: bool) -> Self {
+        let near = NEAR[usize::from(squares)];
+        // A term takes three words from the one with its last bit on.
+        let top = (size + ABOVE - DIGITS - LEAST).clamp(0, WORD * (ALL_WORDS - 3)) / WORD + 2;
+        Fixed {
+            lowest: LEAST,
+            words: ALL_WORDS as usize,
+            private: Some(near as usize),
+            split: false,
+            whole: true,
+            any: Some((top + 1 - near).max(0) as usize),
+        }
+    }
+    /// Returns the words of a cell in device memory, with its marks.
+    pub fn cell_words(&self) -> usize {
+        self.words + if self.any.is_some() { MARKS } else { 0 }
     }
     /// Returns what a term is multiplied by, to be a number of units; 1 if no power of two is.
     pub fn unit(&self) -> f64 {
@@ -67,34 +110,69 @@ impl Fixed {
 }
 
 /// The sums that a histogram keeps in addition to its counts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BinSums {
     /// Of weights.
     pub weights: Option<Fixed>,
     /// Of values, for their means.
     pub values: Option<Fixed>,
+    /// Of formulas: which, and their roots.
+    pub formulas: Vec<(SummedTerms, usize, Fixed)>,
 }
 
 impl BinSums {
-    /// Returns how a device keeps the sums of `h`; `None` if a weight or an edge is not finite, so
-    /// that the host keeps them.
+    /// Returns how a device keeps the sums of `h`; `None` if a weight or an edge is not finite, or
+    /// for what [`hindrance`] tells, so that the host keeps them.
     pub fn for_histogram(h: &Histogram) -> Option<Self> {
+        if hindrance(h).is_some() {
+            return None;
+        }
         let weights = h.weights.as_ref().map(|weights| of_weights(h, weights));
         let values = h.mean.then(|| of_values(h));
         Some(BinSums {
             weights: weights.map_or(Some(None), |w| w.map(Some))?,
             values: values.map_or(Some(None), |v| v.map(Some))?,
+            formulas: of_formulas(h),
         })
     }
     /// Returns whether counts are all.
     pub fn is_empty(&self) -> bool {
-        self.weights.is_none() && self.values.is_none()
+        self.all().next().is_none()
+    }
+    /// Returns how each kind of sums is kept, in the order of a kernel's parameters.
+    pub fn all(&self) -> impl Iterator<Item = Fixed> + '_ {
+        let formulas = self.formulas.iter().map(|(.., fixed)| *fixed);
+        [self.weights, self.values]
+            .into_iter()
+            .flatten()
+            .chain(formulas)
     }
     /// Returns the private words of a cell without its count; `None` if one kind of sums has none.
     pub fn private(&self) -> Option<usize> {
-        let kept = [self.weights, self.values].into_iter().flatten();
-        kept.map(|fixed| fixed.private).sum()
+        self.all().map(|fixed| fixed.private).sum()
     }
+}
+
+/// Returns why the host keeps what `h` sums of formulas, if it does.
+pub fn hindrance(h: &Histogram) -> Option<&'static str> {
+    if h.keeps_ends() {
+        return Some("the least and the largest value by bin are kept by the host");
+    }
+    let kinds = h.summed_terms().len();
+    let words = h
+        .cells()
+        .saturating_mul(kinds * (ALL_WORDS as usize + MARKS));
+    (words > MOST_BYTES / 4).then_some(
+        "exact sums of formulas in so many bins take more memory than they would save time",
+    )
+}
+
+fn of_formulas(h: &Histogram) -> Vec<(SummedTerms, usize, Fixed)> {
+    let one = |(terms, root, size)| {
+        let squares = matches!(terms, SummedTerms::Squares(_));
+        (terms, root, Fixed::of_any_size(size, squares))
+    };
+    h.summed_terms().into_iter().map(one).collect()
 }
 
 /// Returns how the sums of `fold` are kept, in words for `explain`, if it has any; `copies` of its
@@ -104,18 +182,22 @@ pub(super) fn described(fold: &Fold, copies: usize) -> Option<String> {
         return None;
     };
     let sums = BinSums::for_histogram(h)?;
-    let one = |(what, fixed): (&str, Option<Fixed>)| {
-        let fixed = fixed?;
+    let one = |(what, fixed): (&str, Fixed)| {
         let (words, place) = match fixed.private.filter(|_| copies > 0) {
             Some(words) => (words, "shared"),
             None => (fixed.words, "device"),
         };
-        Some(format!(
-            "sums of {what} are whole numbers of {words} words in {place} memory"
-        ))
+        format!("sums of {what} are whole numbers of {words} words in {place} memory")
     };
-    let kinds = [("weights", sums.weights), ("values", sums.values)];
-    let texts: Vec<String> = kinds.into_iter().filter_map(one).collect();
+    let formulas = sums.formulas.iter().map(|(terms, _, fixed)| match terms {
+        SummedTerms::Weight => ("pair weights", *fixed),
+        SummedTerms::Values(_) => ("a formula", *fixed),
+        SummedTerms::Squares(_) => ("squares of a formula", *fixed),
+    });
+    let weights = sums.weights.map(|fixed| ("weights", fixed));
+    let values = sums.values.map(|fixed| ("values", fixed));
+    let kinds = weights.into_iter().chain(values).chain(formulas);
+    let texts: Vec<String> = kinds.map(one).collect();
     (!texts.is_empty()).then(|| texts.join(", "))
 }
 

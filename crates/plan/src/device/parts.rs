@@ -34,7 +34,8 @@ pub(super) fn agree(job: &Job) -> bool {
     let [first, rest @ ..] = job.folds.as_slice() else {
         return false;
     };
-    let several = |fold: &Fold| matches!(fold, Fold::Histogram(h) if h.axes.len() > 1);
+    let several =
+        |fold: &Fold| matches!(fold, Fold::Histogram(h) if h.axes.len() > 1 || h.sums_formulas());
     rest.is_empty()
         || job.nan != NanPolicy::Skip
         || (rest.iter().all(|fold| roots(fold) == roots(first)) && !job.folds.iter().any(several))

@@ -677,8 +677,10 @@ pub fn filtered(job: &Job) -> Option<(usize, bool)> {
         Swept::Reduce(f) if is_extreme(f) => Some((f.root, false)),
         Swept::Reduce(f) if f.op == ReduceOp::Count => Some((f.root, true)),
         Swept::Nearest(f) => Some((f.root, false)),
-        // A mean takes every value in double precision.
-        Swept::Histogram(h) if !h.mean && bins::decides(h) => Some((h.axes[0].root, false)),
+        // A mean takes every value in double precision, as formulas do.
+        Swept::Histogram(h) if !h.mean && !h.sums_formulas() && bins::decides(h) => {
+            Some((h.axes[0].root, false))
+        }
         Swept::Join(f) if f.value.is_none() => Some((f.root, true)),
         Swept::Reduce(_) | Swept::Histogram(_) | Swept::Join(_) | Swept::Extremes(_) => None,
     }

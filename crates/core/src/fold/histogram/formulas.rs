@@ -1,10 +1,62 @@
 //! What a histogram sums next to its counts, and how that is requested and read.
 
+use super::odd::{INF, NAN, NEGATIVE_INF};
 use super::values::BinValue;
 use super::{Histogram, HistogramState};
-use crate::fold::scale::Scale;
+use crate::fold::scale::{Scale, exponent};
+
+/// Terms of any size that a histogram sums exactly by cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SummedTerms {
+    /// The pair weight that is a formula.
+    Weight,
+    /// The values of a formula, by its number.
+    Values(usize),
+    /// Their squares.
+    Squares(usize),
+}
+
+impl SummedTerms {
+    /// What a sum notes of terms that are not finite: NaN, infinity, and the negative one.
+    pub const ODD: [u8; 3] = [NAN, INF, NEGATIVE_INF];
+}
 
 impl Histogram {
+    /// Returns what is summed of formulas, with the root of each, and the exponent of the largest
+    /// of some sampled terms.
+    pub fn summed_terms(&self) -> Vec<(SummedTerms, usize, i32)> {
+        let weight = self.pair_weight.into_iter();
+        let mut out: Vec<_> = weight
+            .map(|root| (SummedTerms::Weight, root, self.weight_size))
+            .collect();
+        for (at, value) in self.values.iter().enumerate() {
+            if value.has_sums() {
+                out.push((SummedTerms::Values(at), value.root, value.size));
+            }
+            if value.has_squares() {
+                // Of a number below 2^(e + 1).
+                let size = 2 * value.size + 1;
+                out.push((SummedTerms::Squares(at), value.root, size));
+            }
+        }
+        out
+    }
+    /// Returns whether the least or the largest value of a formula is kept by bin.
+    pub fn keeps_ends(&self) -> bool {
+        self.values.iter().any(BinValue::has_ends)
+    }
+    /// Notes the largest value of each formula that is summed, of some sampled pairs: `largest` by
+    /// root.
+    pub(crate) fn note_sizes(&mut self, largest: &[f64]) {
+        let size = |root: usize| match largest[root] {
+            size if size > 0.0 && size.is_finite() => exponent(size),
+            _ => 0,
+        };
+        self.weight_size = self.pair_weight.map_or(0, size);
+        self.values
+            .iter_mut()
+            .for_each(|value| value.size = size(value.root));
+    }
     /// Returns whether formulas are summed by bin: values, or pair weights.
     pub fn sums_formulas(&self) -> bool {
         self.pair_weight.is_some() || !self.values.is_empty()

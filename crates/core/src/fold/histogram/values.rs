@@ -114,6 +114,9 @@ pub struct BinValue {
     pub root: usize,
     /// What is kept of the values, in the order of results.
     pub keep: Vec<BinStatistic>,
+    /// The exponent of the largest of some sampled values. No answer depends on it: a device keeps
+    /// the digits around it near.
+    pub(super) size: i32,
 }
 
 impl BinValue {
@@ -152,6 +155,7 @@ impl BinValue {
                 name: name.clone(),
                 root: roots.number(&spec.formula)?,
                 keep,
+                size: 0,
             })
         };
         values.iter().map(one).collect()
@@ -168,7 +172,8 @@ impl BinValue {
         };
         self.keep.iter().any(adds)
     }
-    fn has_ends(&self) -> bool {
+    /// Whether the least and the largest value are kept.
+    pub(super) fn has_ends(&self) -> bool {
         let is_end = |s: &BinStatistic| matches!(s, BinStatistic::Min | BinStatistic::Max);
         self.keep.iter().any(is_end)
     }
@@ -217,6 +222,19 @@ impl ValueState {
             && self.squares.len() == long(value.has_squares(), windows)
             && self.ends.len() == long(value.has_ends(), cells)
             && self.odd.iter().all(odd)
+    }
+    /// Adds what a device has summed: windows by cell from the second on, and which terms that are
+    /// not finite some cells have had; of squares, or of values.
+    pub(super) fn add_summed(&mut self, squares: bool, sums: &[i128], odd: &[(u64, u8)]) {
+        let kept = match squares {
+            true => &mut self.squares,
+            false => &mut self.sums,
+        };
+        let windows = Scale::everything().windows();
+        add_windows(kept, windows, sums);
+        let map = &mut self.odd[usize::from(squares)];
+        odd.iter()
+            .for_each(|(cell, what)| *map.entry(*cell).or_default() |= what);
     }
     /// Takes a value of the pair in `cell`.
     #[inline]
@@ -351,6 +369,13 @@ impl ValueState {
     }
 }
 
+/// Adds numbers by cell from the second on: the first is for values under all edges, and has none.
+/// Sums of a file may be any numbers, so additions wrap instead of panicking.
+pub(super) fn add_windows(sums: &mut [i128], windows: usize, more: &[i128]) {
+    let inner = sums.iter_mut().skip(windows);
+    inner.zip(more).for_each(|(a, b)| *a = a.wrapping_add(*b));
+}
+
 /// Adds a·b to a sum, exactly. A product beyond the largest number makes nothing: the squares of the
 /// sum were beyond it before.
 fn add_product(sum: &mut [i128], a: f64, b: f64) {
@@ -371,6 +396,7 @@ mod tests {
             name: "v".into(),
             root: 0,
             keep: keep.to_vec(),
+            size: 0,
         };
         let mut state = ValueState::new(&value, 1);
         // In two parts, which are merged.
@@ -407,6 +433,7 @@ mod tests {
             name,
             root: 0,
             keep,
+            size: 0,
         };
         let odd = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e200, 5e-324];
         for odd in odd.map(Some).into_iter().chain([None]) {
