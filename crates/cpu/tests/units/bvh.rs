@@ -62,8 +62,34 @@ fn allowed(cut: Cut, i: usize, j: usize) -> bool {
     }
 }
 
+/// What a search is compared with: values of all pairs, computed once for all instruction sets.
+struct Pairs {
+    cut: Cut,
+    columns: usize,
+    values: Vec<f64>,
+}
+
+impl Pairs {
+    fn new(measure: &Measure, cut: Cut, [x, y]: [&[f64]; 2]) -> Self {
+        let d = measure.terms;
+        let value = |x: &[f64], y: &[f64]| reference(measure, x, y);
+        let of_row = |x| y.chunks_exact(d).map(move |y| value(x, y));
+        Pairs {
+            cut,
+            columns: y.len() / d,
+            values: x.chunks_exact(d).flat_map(of_row).collect(),
+        }
+    }
+    fn value(&self, i: usize, j: usize) -> f64 {
+        self.values[i * self.columns + j]
+    }
+    fn is_allowed(&self, i: usize, j: usize) -> bool {
+        allowed(self.cut, i, j)
+    }
+}
+
 /// Every search over sorted rows, against the loop over all pairs.
-fn each(mut check: impl FnMut(Isa, &Measure, Cut, [&[f64]; 2], [&Bvh; 2])) {
+fn each(mut check: impl FnMut(&Measure, &Pairs, [&Bvh; 2])) {
     for measure in measures() {
         let d = measure.terms;
         let kinds = [
@@ -102,57 +128,53 @@ fn each(mut check: impl FnMut(Isa, &Measure, Cut, [&[f64]; 2], [&Bvh; 2])) {
                 .unwrap()
             };
             let (cx, cy) = (bvh(&x), bvh(&y));
-            for isa in Isa::available() {
-                check(isa, &measure, cut, [&x, &y], [&cx, &cy]);
-            }
+            check(&measure, &Pairs::new(&measure, cut, [&x, &y]), [&cx, &cy]);
         }
     }
 }
 
 #[test]
 fn neighbours_are_those_of_all_pairs() {
-    each(|isa, measure, cut, [x, y], [cx, cy]| {
-        let d = measure.terms;
+    each(|measure, pairs, [cx, cy]| {
         let (n, m) = (cx.len(), cy.len());
         let rows = n / 3..n;
         for cols in [m / 5..m - m / 7, 0..m] {
-            let mut got = vec![];
-            let take = |row: usize, top: &mut TopK<f64>| got.push((row, top.finish().to_vec()));
-            let search = Nearest {
-                x: cx,
-                y: cy,
-                measure,
-                rows: rows.clone(),
-                cols: cols.clone(),
-                cut,
-                k: 7,
-                begin: |_: usize, _: &mut TopK<f64>| SearchLimits {
-                    enough: f64::NEG_INFINITY,
-                    most: f64::INFINITY,
-                },
-                take,
+            let bits = |list: &[(f64, u32)]| -> Vec<(u64, u32)> {
+                list.iter().map(|e| (e.0.to_bits(), e.1)).collect()
             };
-            let seen = f64::dispatch(isa, search);
-            assert!(seen[0] >= seen[1]);
-            for (i, got) in got {
-                let mut want: Vec<(f64, u32)> = cols
-                    .clone()
-                    .filter(|j| allowed(cut, i, *j))
-                    .map(|j| {
-                        (
-                            reference(measure, &x[i * d..], &y[j * d..]),
-                            (m - 1 - j) as u32,
-                        )
-                    })
+            let wanted = |i: usize| {
+                let columns = cols.clone().filter(|j| pairs.is_allowed(i, *j));
+                let mut all: Vec<(f64, u32)> = columns
+                    .map(|j| (pairs.value(i, j), (m - 1 - j) as u32))
                     .collect();
-                want.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-                want.truncate(7);
-                let bits = |list: &[(f64, u32)]| {
-                    list.iter()
-                        .map(|e| (e.0.to_bits(), e.1))
-                        .collect::<Vec<_>>()
+                all.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+                all.truncate(7);
+                bits(&all)
+            };
+            let wanted: Vec<_> = (0..n).map(wanted).collect();
+            for isa in Isa::available() {
+                let mut got = vec![];
+                let take = |row: usize, top: &mut TopK<f64>| got.push((row, top.finish().to_vec()));
+                let search = Nearest {
+                    x: cx,
+                    y: cy,
+                    measure,
+                    rows: rows.clone(),
+                    cols: cols.clone(),
+                    cut: pairs.cut,
+                    k: 7,
+                    begin: |_: usize, _: &mut TopK<f64>| SearchLimits {
+                        enough: f64::NEG_INFINITY,
+                        most: f64::INFINITY,
+                    },
+                    take,
                 };
-                assert_eq!(bits(&got), bits(&want), "{isa} {measure:?} {cut:?} row {i}");
+                let seen = f64::dispatch(isa, search);
+                assert!(seen[0] >= seen[1]);
+                let cut = pairs.cut;
+                for (i, got) in got {
+                    assert_eq!(bits(&got), wanted[i], "{isa} {measure:?} {cut:?} row {i}");
+                }
             }
         }
     });
@@ -160,44 +182,39 @@ fn neighbours_are_those_of_all_pairs() {
 
 #[test]
 fn matches_are_those_of_all_pairs() {
-    each(|isa, measure, cut, [x, y], [cx, cy]| {
-        let d = measure.terms;
+    each(|measure, pairs, [cx, cy]| {
         let (n, m) = (cx.len(), cy.len());
         let (rows, cols) = (n / 3..n, m / 5..m - m / 7);
+        let tied = pairs.value(0, m / 2);
         // Limits that values tie with.
-        for limit in [
-            -1.0,
-            0.0,
-            1.0,
-            reference(measure, x, &y[(m / 2) * d..]),
-            f64::INFINITY,
-        ] {
-            let mut got = vec![];
-            let take = |row: usize, found: &[u32]| {
-                got.extend(found.iter().map(|j| (row, *j as usize)));
-                Ok::<(), ()>(())
-            };
-            let search = Within {
-                x: cx,
-                y: cy,
-                measure,
-                rows: rows.clone(),
-                cols: cols.clone(),
-                cut,
-                limit,
-                take,
-            };
-            f64::dispatch(isa, search).unwrap();
-            got.sort_unstable();
-            let close = |i: usize, j: usize| {
-                allowed(cut, i, j) && reference(measure, &x[i * d..], &y[j * d..]) <= limit
-            };
-            let want: Vec<_> = rows
+        for limit in [-1.0, 0.0, 1.0, tied, f64::INFINITY] {
+            let close = |i: usize, j: usize| pairs.is_allowed(i, j) && pairs.value(i, j) <= limit;
+            let wanted: Vec<_> = rows
                 .clone()
                 .flat_map(|i| cols.clone().map(move |j| (i, j)))
                 .filter(|(i, j)| close(*i, *j))
                 .collect();
-            assert_eq!(got, want, "{isa} {measure:?} {cut:?} {limit}");
+            for isa in Isa::available() {
+                let mut got = vec![];
+                let take = |row: usize, found: &[u32]| {
+                    got.extend(found.iter().map(|j| (row, *j as usize)));
+                    Ok::<(), ()>(())
+                };
+                let search = Within {
+                    x: cx,
+                    y: cy,
+                    measure,
+                    rows: rows.clone(),
+                    cols: cols.clone(),
+                    cut: pairs.cut,
+                    limit,
+                    take,
+                };
+                f64::dispatch(isa, search).unwrap();
+                got.sort_unstable();
+                let cut = pairs.cut;
+                assert!(got == wanted, "{isa} {measure:?} {cut:?} {limit}");
+            }
         }
     });
 }
