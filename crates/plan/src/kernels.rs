@@ -366,8 +366,8 @@ fn look_ups(h: &Histogram) -> f64 {
     axes * (6.0 + 2.6 * (cells / 128.0).log2().max(0.0))
 }
 
-/// Operations for a term of any size: its digits, and three words.
-const OF_TERM: f64 = 90.0;
+/// Operations for a term of any size: its digits, and three words (`bench/records/h100/2026-11-28-values.md`).
+const OF_TERM: f64 = 150.0;
 
 /// Operations of a pair for its terms of sums by bin: splitting them, and an atomic a word.
 ///

@@ -71,6 +71,34 @@ ZF_SLOW_FN void zf_add_far(ZF_OUT(zf_u32) sum, zf_u32 words, double term) {
     else if (size == ZF_ENDLESS) sum[words + 1u + (zf_u32)(zf_bits(term) >> 63)] = 1u;
     else if (size != 0UL) zf_add_term(sum, words, ZF_LEAST, term);
 }
+// Adds three words of digits to a sum of a block that has them, without a loop: threads of a warp that leave loops at different steps
+// work one after another.
+ZF_FN void zf_put_three(ZF_SHARED_ARG zf_u32* to, zf_u32 next, zf_u32 count, zf_digits digits, ZF_OUT(zf_u32) sum, zf_u32 words) {
+    const zf_u32 flip = digits.less ? 0xffffffffu : 0u;
+    zf_u32 at = digits.first;
+    zf_u32 v = (zf_u32)digits.low;
+    zf_u32 old = ZF_ADD_SHARED(&to[at * next], (v ^ flip) - flip);
+    zf_u64 word = (digits.low >> 32) + (digits.less ? old < v : (zf_u32)(old + v) < old);
+    v = (zf_u32)word;
+    at++;
+    old = ZF_ADD_SHARED(&to[at * next], (v ^ flip) - flip);
+    v = digits.top + (zf_u32)(word >> 32) + (digits.less ? old < v : (zf_u32)(old + v) < old);
+    at++;
+    old = ZF_ADD_SHARED(&to[at * next], (v ^ flip) - flip);
+    zf_u32 now = old + ((v ^ flip) - flip);
+    zf_u32 carry = digits.less ? old < v : now < old;
+    zf_u32 over = digits.less ? (old ^ v) & (old ^ now) : (old ^ now) & (v ^ now);
+    // Hardly ever a word further.
+    while (carry != 0u && at + 1u < count) {
+        at++;
+        v = 1u;
+        old = ZF_ADD_SHARED(&to[at * next], (v ^ flip) - flip);
+        now = old + ((v ^ flip) - flip);
+        carry = digits.less ? old < v : now < old;
+        over = digits.less ? (old ^ v) & (old ^ now) : (old ^ now) & (v ^ now);
+    }
+    if (at + 1u == count && (over >> 31) != 0u) zf_carry(sum, count, words, digits.less);
+}
 // Adds a term to the words from `from` on that a block has, where it fits there.
 ZF_SLOW_FN void zf_add_near(ZF_SHARED_ARG zf_u32* to, zf_u32 next, zf_u32 count, zf_u32 from, double term, ZF_OUT(zf_u32) sum,
     zf_u32 words) {
@@ -82,7 +110,7 @@ ZF_SLOW_FN void zf_add_near(ZF_SHARED_ARG zf_u32* to, zf_u32 next, zf_u32 count,
         return;
     }
     digits.first -= from;
-    zf_put_digits(to, next, count, digits, sum + from, words - from);
+    zf_put_three(to, next, count, digits, sum + from, words - from);
 }
 // Adds a sum of a block, the last of whose words has the sign, to one in device memory.
 ZF_SLOW_FN void zf_add_sum(ZF_SHARED_ARG const zf_u32* from, zf_u32 next, zf_u32 count, ZF_OUT(zf_u32) sum, zf_u32 words) {

@@ -11,7 +11,7 @@
 //!
 //! ```text
 //! words 0 … 67 of a sum   2^−1074 … 2^1102
-//! shared                  5 of them, around the sampled size; of squares 8, whose rests are smaller
+//! shared                  4 of them, around the sampled size; of squares 7, whose rests are smaller
 //! behind the words        three marks: a term was NaN, infinite, negative infinite
 //! ```
 
@@ -40,7 +40,7 @@ const LEAST: i32 = -1074;
 const ALL_WORDS: i32 = (1024 - LEAST + 1 + TERMS) / WORD + 1;
 const MARKS: usize = 3;
 /// Private words of such a sum, and of one of squares with what is left of their rounding.
-const NEAR: [i32; 2] = [5, 8];
+const NEAR: [i32; 2] = [4, 7];
 /// Binades that private words hold above the largest sampled term.
 const ABOVE: i32 = 8;
 /// Bytes of sums of formulas up to which a device keeps them.
