@@ -23,10 +23,10 @@ use crate::error::{Error, Result};
 use crate::fold::{Fold, Grouped, Histogram, Listed};
 use crate::meaning::{Asked, meaning};
 use crate::opt::Opt;
-use crate::oracle::PairValues;
 use crate::pair::lower::Lowered;
 use crate::pair::named::{self, Params, Stop};
 use crate::pair::parse::PreparedMetrics;
+use crate::pair_values::PairValues;
 use crate::param_axis::ParamAxis;
 use crate::parts::KeyParts;
 use crate::problem::{FoldSpec, NanPolicy, Problem, SCHEMA};
@@ -238,7 +238,9 @@ fn sized(mut job: Job) -> Job {
         return job;
     }
     let mut largest = vec![0f64; job.low.formula.roots.len()];
-    let (mut values, mut out) = (PairValues::new(&job), vec![]);
+    let tables = [&job.x, job.other()];
+    let mut values = PairValues::of_tables(tables, &job.low, job.periodic_box.as_ref());
+    let mut out = vec![];
     for at in 0..SIZED.min(n.saturating_mul(m)) {
         // Rows all over the tables, and any distance between them.
         values.get(at * n / SIZED, at * 7919 % m, &mut out);

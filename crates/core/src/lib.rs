@@ -38,6 +38,7 @@ pub mod open_axes;
 pub mod opt;
 pub mod oracle;
 pub mod pair;
+mod pair_values;
 pub mod param_axis;
 pub mod parts;
 pub mod problem;

@@ -15,7 +15,6 @@ use crate::fold::row_states::{pieces, push_pieces};
 use crate::fold::rows::{Reduce, ReduceAxis};
 use crate::fold::runs::{self, by_number};
 use crate::fold::{BLOCK, Fold, RowPiece, State, Tally, ValuedPair};
-use crate::pair::{Evaluator, Rows};
 use crate::parts::KeyParts;
 use crate::problem::NanPolicy;
 use std::ops::Range;
@@ -33,54 +32,13 @@ pub struct OracleAnswer {
     pub tally: Tally,
 }
 
-/// Evaluates single pairs, with buffers that are reused.
-///
-/// The specification and tests of bounds take single values from it, too.
-pub struct PairValues<'j> {
-    job: &'j Job,
-    eval: Evaluator<'j>,
-    x: Vec<f64>,
-    y: Vec<f64>,
-    delta: Vec<f64>,
-}
+pub use crate::pair_values::PairValues;
 
 impl<'j> PairValues<'j> {
     /// Returns an evaluator of the pairs of `job`.
     pub fn new(job: &'j Job) -> Self {
-        // Widths, not components: formulas read attributes from the same row.
-        let widths = (job.x.width(), job.other().width());
-        let eval = Evaluator::new(&job.low.formula, job.low.dim);
-        PairValues {
-            job,
-            eval,
-            x: vec![0.0; widths.0],
-            y: vec![0.0; widths.1],
-            delta: vec![],
-        }
-    }
-    /// Evaluates pair (i, j); `out[root]` receives the numbers of each root. Attributes are
-    /// subtracted too, which nothing reads; only components are wrapped by the box.
-    pub fn get(&mut self, i: usize, j: usize, out: &mut Vec<Vec<f64>>) {
-        self.job.x.row_into(i, &mut self.x);
-        self.job.other().row_into(j, &mut self.y);
-        // The shorter of two rows decides how many differences there are; a formula over rows of
-        // two lengths reads none beyond.
-        self.delta.clear();
-        self.delta
-            .extend(self.x.iter().zip(&self.y).map(|(a, b)| a - b));
-        if let Some(periodic_box) = &self.job.periodic_box {
-            periodic_box.minimum_image(&mut self.delta[..self.job.x.cols()]);
-        }
-        self.eval.run(Rows {
-            x: &self.x,
-            y: &self.y,
-            delta: &self.delta,
-        });
-        out.resize(self.job.low.formula.roots.len(), vec![]);
-        for (at, values) in out.iter_mut().enumerate() {
-            values.clear();
-            self.eval.push_root(at, values);
-        }
+        let tables = [&job.x, job.other()];
+        PairValues::of_tables(tables, &job.low, job.periodic_box.as_ref())
     }
 }
 

@@ -515,6 +515,10 @@ fn functions(job: &Job, shape: &Shape, fold: Swept<'_>) -> String {
     }
 }
 
+/// Windows of sums by cell from the second on, and the cells with terms that are not finite, with
+/// marks of which.
+type CellSums = (Vec<i128>, Vec<(u64, u8)>);
+
 /// One launch of a pass over a tile.
 pub(crate) struct Launch<'l> {
     pub(crate) device: &'l Device,
@@ -784,6 +788,17 @@ impl Launch<'_> {
             *count += u64::from(*l) | u64::from(*h) << 32;
         }
         fold.gather_outside(&mut state.counts);
+        self.add_sums(fold, &sums, state)?;
+        self.tallied(&tally)
+    }
+    /// Adds what a kernel has summed by cell.
+    fn add_sums(
+        &self,
+        fold: &Histogram,
+        sums: &[Memory],
+        state: &mut HistogramState,
+    ) -> Result<()> {
+        let (kept, cells) = (self.sums, state.counts.len());
         let mut sums = sums.iter();
         let mut next = |fixed: Option<Fixed>| fixed.and_then(|fixed| Some((fixed, sums.next()?)));
         let weights = self.terms(cells, next(kept.weights), fold.weight_scale())?;
@@ -793,7 +808,7 @@ impl Launch<'_> {
             let (sums, odd) = self.terms(cells, next(Some(*fixed)), Scale::everything())?;
             state.add_summed(*terms, &sums, &odd);
         }
-        self.tallied(&tally)
+        Ok(())
     }
     /// Memory for `words` words, all 0.
     fn zeros(&self, words: usize) -> Result<Memory> {
@@ -808,7 +823,7 @@ impl Launch<'_> {
         cells: usize,
         sums: Option<(Fixed, &Memory)>,
         scale: Scale,
-    ) -> Result<(Vec<i128>, Vec<(u64, u8)>)> {
+    ) -> Result<CellSums> {
         let Some((fixed, memory)) = sums else {
             return Ok((vec![], vec![]));
         };

@@ -27,6 +27,45 @@ struct Kind {
     squared: bool,
 }
 
+impl Kind {
+    fn of_weights(fixed: Fixed) -> Self {
+        Kind {
+            name: "weight".into(),
+            fixed,
+            unit: Some(0),
+            term: "wx[i] * wy[j]".into(),
+            squared: false,
+        }
+    }
+    fn of_means(fixed: Fixed, term: String) -> Self {
+        Kind {
+            name: "value".into(),
+            fixed,
+            unit: Some(1),
+            term,
+            squared: false,
+        }
+    }
+    fn of_formula(at: usize, (terms, fixed): (SummedTerms, Fixed), term: String) -> Self {
+        Kind {
+            name: format!("formula{at}"),
+            fixed,
+            unit: None,
+            term,
+            squared: matches!(terms, SummedTerms::Squares(_)),
+        }
+    }
+    /// The words of a cell that a block has, if it has some.
+    fn private(&self, copies: usize) -> Option<usize> {
+        self.fixed.private.filter(|_| copies > 0)
+    }
+    /// The sum of `cell` in device memory.
+    fn whole(&self) -> String {
+        let (name, words) = (&self.name, self.fixed.cell_words());
+        format!("{name}_sums + (size_t)cell * {words}u")
+    }
+}
+
 /// The sums of a histogram, as texts.
 pub struct SumText {
     kinds: Vec<Kind>,
@@ -49,30 +88,16 @@ impl SumText {
         inside: &str,
     ) -> Self {
         let sums = BinSums::for_histogram(h).unwrap_or_default();
-        let weight = sums.weights.map(|fixed| Kind {
-            name: "weight".into(),
-            fixed,
-            unit: Some(0),
-            term: "wx[i] * wy[j]".into(),
-            squared: false,
+        let weight = sums.weights.map(Kind::of_weights);
+        let mean = sums.values.map(|fixed| {
+            let axis = &h.axes[0];
+            let root = if axis.squared { "zf_sqrt_d" } else { "" };
+            Kind::of_means(fixed, format!("{root}((double)({}))", value(axis.root)))
         });
-        let axis = &h.axes[0];
-        let root = if axis.squared { "zf_sqrt_d" } else { "" };
-        let mean = sums.values.map(|fixed| Kind {
-            name: "value".into(),
-            fixed,
-            unit: Some(1),
-            term: format!("{root}((double)({}))", value(axis.root)),
-            squared: false,
+        let formulas = sums.formulas.iter().enumerate();
+        let formulas = formulas.map(|(at, (terms, root, fixed))| {
+            Kind::of_formula(at, (*terms, *fixed), format!("(double)({})", value(*root)))
         });
-        let of_formula = |(at, (terms, root, fixed)): (usize, &(SummedTerms, usize, Fixed))| Kind {
-            name: format!("formula{at}"),
-            fixed: *fixed,
-            unit: None,
-            term: format!("(double)({})", value(*root)),
-            squared: matches!(terms, SummedTerms::Squares(_)),
-        };
-        let formulas = sums.formulas.iter().enumerate().map(of_formula);
         SumText {
             kinds: weight.into_iter().chain(mean).chain(formulas).collect(),
             cells: h.cells(),
@@ -101,31 +126,34 @@ impl SumText {
             out.args += ", ZF_IN(double) wx, ZF_IN(double) wy";
         }
         for kind in &self.kinds {
-            let (name, words, cell) = (&kind.name, kind.fixed.words, kind.fixed.cell_words());
-            let _ = write!(out.args, ", ZF_OUT(zf_u32) {name}_sums");
-            let Some(private) = kind.fixed.private.filter(|_| self.copies > 0) else {
-                continue;
-            };
-            let (next, copies) = (self.cells * self.copies, self.copies);
-            let all = next * private;
-            let _ = write!(out.shared, "\n    ZF_SHARED zf_u32 {name}_words[{all}];");
-            if let Some(unit) = kind.unit {
-                let at = self.edges + unit;
-                let _ = write!(out.state, "\n    const double {name}_unit = edges[{at}];");
+            let _ = write!(out.args, ", ZF_OUT(zf_u32) {}_sums", kind.name);
+            if let Some(private) = kind.private(self.copies) {
+                self.extend_by(kind, private, out);
             }
-            let _ = writeln!(
-                out.state,
-                "\n    for (zf_u32 s = tid; s < {all}u; s += 128u) {name}_words[s] = 0u;\n    ZF_BARRIER();",
-            );
-            // Behind the barrier of the counts.
-            let from = kind.fixed.any.unwrap_or(0);
-            let left = words - from;
-            let _ = write!(
-                out.finish,
-                "\n    for (zf_u32 s = tid; s < {next}u; s += 128u) zf_add_sum({name}_words + s, {next}u, {private}u, \
-                 {name}_sums + (size_t)(s / {copies}u) * {cell}u + {from}u, {left}u);"
-            );
         }
+    }
+    /// Adds the words of a block, which are 0 first, and go to device memory behind the barrier of
+    /// the counts.
+    fn extend_by(&self, kind: &Kind, private: usize, out: &mut FoldText) {
+        let (name, fixed) = (&kind.name, &kind.fixed);
+        let (next, copies) = (self.cells * self.copies, self.copies);
+        let all = next * private;
+        let _ = write!(out.shared, "\n    ZF_SHARED zf_u32 {name}_words[{all}];");
+        if let Some(unit) = kind.unit {
+            let at = self.edges + unit;
+            let _ = write!(out.state, "\n    const double {name}_unit = edges[{at}];");
+        }
+        let _ = writeln!(
+            out.state,
+            "\n    for (zf_u32 s = tid; s < {all}u; s += 128u) {name}_words[s] = 0u;\n    ZF_BARRIER();",
+        );
+        let from = fixed.any.unwrap_or(0);
+        let (cell, left) = (fixed.cell_words(), fixed.words - from);
+        let _ = write!(
+            out.finish,
+            "\n    for (zf_u32 s = tid; s < {next}u; s += 128u) zf_add_sum({name}_words + s, {next}u, {private}u, \
+             {name}_sums + (size_t)(s / {copies}u) * {cell}u + {from}u, {left}u);"
+        );
     }
     /// Statements that add the terms of pair (i, j) to the sums of `cell`.
     pub fn add(&self) -> String {
@@ -135,32 +163,22 @@ impl SumText {
         let terms: Vec<String> = self.kinds.iter().map(|kind| self.add_one(kind)).collect();
         format!("if ({}) {{ {} }}", self.inside, terms.join(" "))
     }
+    /// The words of `cell` that a block has, and how far they are apart.
+    fn near(&self, kind: &Kind) -> String {
+        let (name, copies) = (&kind.name, self.copies);
+        let next = self.cells * copies;
+        format!("{name}_words + cell * {copies}u + copy, {next}u")
+    }
     fn add_one(&self, kind: &Kind) -> String {
         let (name, term, fixed) = (&kind.name, &kind.term, &kind.fixed);
-        let (words, lowest, copies) = (fixed.words, fixed.lowest, self.copies);
-        let whole = format!("{name}_sums + (size_t)cell * {}u", fixed.cell_words());
-        let private = fixed.private.filter(|_| copies > 0);
-        let next = self.cells * copies;
-        let at = format!("{name}_words + cell * {copies}u + copy, {next}u");
         if let Some(from) = fixed.any {
-            let add = |term: &str| match private {
-                None => format!("zf_add_far({whole}, {words}u, {term});"),
-                Some(private) => {
-                    format!("zf_add_near({at}, {private}u, {from}u, {term}, {whole}, {words}u);")
-                }
-            };
-            return match kind.squared {
-                false => add(term),
-                true => format!(
-                    "{{ const double v = {term}, square = v * v; {} if (ZF_SIZE(square) < ZF_ENDLESS) {} }}",
-                    add("square"),
-                    add("fma(v, v, -square)")
-                ),
-            };
+            return self.add_any(kind, from);
         }
-        let Some(private) = private else {
+        let (whole, words, lowest) = (kind.whole(), fixed.words, fixed.lowest);
+        let Some(private) = kind.private(self.copies) else {
             return format!("zf_add_term({whole}, {words}u, {lowest}, {term});");
         };
+        let at = self.near(kind);
         if !fixed.split {
             return format!(
                 "zf_add_digits({at}, {private}u, {lowest}, {term}, {whole}, {words}u);"
@@ -172,6 +190,26 @@ impl SumText {
             format!("zf_trunc_d(({term}) * {name}_unit)")
         };
         format!("zf_add_{private}({at}, {term}, {whole}, {words}u);")
+    }
+    /// Statements that add a term of any size, or its square and the rest of it.
+    fn add_any(&self, kind: &Kind, from: usize) -> String {
+        let (whole, words) = (kind.whole(), kind.fixed.words);
+        let private = kind.private(self.copies);
+        let add = |term: &str| match private {
+            None => format!("zf_add_far({whole}, {words}u, {term});"),
+            Some(private) => {
+                let at = self.near(kind);
+                format!("zf_add_near({at}, {private}u, {from}u, {term}, {whole}, {words}u);")
+            }
+        };
+        let term = &kind.term;
+        if !kind.squared {
+            return add(term);
+        }
+        let [square, rest] = ["square", "fma(v, v, -square)"].map(add);
+        format!(
+            "{{ const double v = {term}, square = v * v; {square} if (ZF_SIZE(square) < ZF_ENDLESS) {rest} }}"
+        )
     }
 }
 

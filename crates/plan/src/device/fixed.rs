@@ -36,10 +36,10 @@ const DIGITS: i32 = 52;
 const BIAS: i64 = 1023;
 /// The exponent of the unit of terms of any size.
 const LEAST: i32 = -1074;
-/// Words of a sum of them, and marks of those that are not finite.
+/// Words of a sum of them, and marks behind it of terms that are not finite.
 const ALL_WORDS: i32 = (1024 - LEAST + 1 + TERMS) / WORD + 1;
 const MARKS: usize = 3;
-/// Private words of such a sum, and of one of squares with what is left of their rounding.
+/// Private words of a sum, and of one of squares with what is left of their rounding.
 const NEAR: [i32; 2] = [4, 7];
 /// Binades that private words hold above the largest sampled term.
 const ABOVE: i32 = 8;
