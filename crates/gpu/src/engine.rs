@@ -209,6 +209,10 @@ impl<'j> Engine<'j> {
                     open.run(folds, tiles)
                 }
             },
+            // Groups have states that values in the order of tiles would not fill.
+            (Family::Values(..), _) if self.groups.is_some() => Err(Error::internal(
+                "expected kernels that fold the pairs of groups, got kernels of values",
+            )),
             (Family::Values(kernel, parts), Precision::F32) => {
                 self.by_values::<f32>(kernel, *parts, tiles, sink)
             }

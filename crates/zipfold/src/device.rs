@@ -15,7 +15,7 @@ use zipfold_cpu::pairs::prune::SortedRows;
 use zipfold_gpu as gpu;
 pub use zipfold_gpu::{DeviceSelector, Facts, Runtime, Which, find, list};
 use zipfold_plan::device::open_pairs::{LazyPairs, OpenPairs};
-use zipfold_plan::overrides::{Overrides, Residency};
+use zipfold_plan::overrides::{DeviceFamily, Overrides, Residency};
 use zipfold_plan::{Executor, Folded, Plan, Sink, Stop, Strategy, Tile, device};
 
 /// Devices with the host behind them: the work of a device that fails is that of the others, and
@@ -232,6 +232,9 @@ fn unsuited(job: &Job, overrides: &Overrides) -> Option<&'static str> {
     if let Some(why) = job.folds.iter().find_map(formulas) {
         return Some(why);
     }
+    if wants_sweeps(job) && !sweeps(job, overrides) {
+        return Some("its folds need values of their own, which one thread would take");
+    }
     if job.holes {
         return Some("weights that are missing leave out pairs");
     }
@@ -245,6 +248,19 @@ fn unsuited(job: &Job, overrides: &Overrides) -> Option<&'static str> {
     (must && !exact).then_some(
         "the formula has functions whose last bit devices round otherwise, and bits decide here",
     )
+}
+
+/// Whether a device that only gives the values of `job` is no help: groups have states that kernels
+/// alone fill, and exact sums of formulas take one thread of the host longer than all of them.
+fn wants_sweeps(job: &Job) -> bool {
+    let formulas = |fold: &Fold| matches!(fold, Fold::Histogram(h) if h.sums_formulas());
+    job.parts.is_some() || job.folds.iter().any(formulas)
+}
+
+/// Whether kernels of a device fold `job` themselves.
+fn sweeps(job: &Job, overrides: &Overrides) -> bool {
+    overrides.device_family != Some(DeviceFamily::Values)
+        && device::folds(&device::groups::swept_whole(job))
 }
 
 /// The GPUs there are, opened, one or all, where they are the faster ones by prediction, with all

@@ -11,7 +11,7 @@ use zipfold_testkit::Lcg;
 use zipfold_testkit::compare::{difference, same};
 use zipfold_testkit::runner::numbers;
 
-const FOLDS: [&str; 13] = [
+const FOLDS: [&str; 14] = [
     r#"{ kind = "histogram", axes = [{ bins = 20, range = [0.0, 0.2] }] }"#,
     r#"{ kind = "histogram", axes = [{ bins = 3, range = [0.5, 30.0] }], mean = true, closed = "half-open" }"#,
     r#"{ kind = "histogram", axes = [{ bins = 9, range = [0.0, 0.15] }], weights = "w" }"#,
@@ -25,6 +25,7 @@ const FOLDS: [&str; 13] = [
     r#"{ kind = "nearest", k = 300 }"#,
     r#"{ kind = "nearest", k = 1 }"#,
     r#"{ kind = "histogram", axes = [{ bins = 20, range = [0.0, 0.2] }] }, { kind = "join", where = "sum(abs(x - y)) < 0.1" }"#,
+    r#"{ kind = "histogram", axes = [{ bins = 9, range = [0.0, 0.15] }], values = { v = { formula = "x[0] * y[0]", keep = ["mean", "variance"] } } }"#,
 ];
 
 /// A question of `fold` by kind of rows: the space, a box, a cut-off and the numbers of rows vary.
