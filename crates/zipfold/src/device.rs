@@ -250,7 +250,7 @@ fn unsuited(job: &Job, overrides: &Overrides) -> Option<&'static str> {
     )
 }
 
-/// Whether a device that only gives the values of `job` is no help: groups have states that kernels
+/// Whether values of `job` from a device do not help: groups have states that kernels
 /// alone fill, and exact sums of formulas take one thread of the host longer than all of them.
 fn wants_sweeps(job: &Job) -> bool {
     let formulas = |fold: &Fold| matches!(fold, Fold::Histogram(h) if h.sums_formulas());
