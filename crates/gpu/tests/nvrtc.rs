@@ -133,7 +133,7 @@ const SUMS: [(&str, &str); 9] = [
     ),
     (
         "euclidean(x, y)",
-        r#"{ kind = "histogram", axes = [{ bins = 50, range = [0.0, 13.0] }], values = { v = { formula = "x[0] * y[0]", keep = ["mean", "variance"] } } }"#,
+        r#"{ kind = "histogram", axes = [{ bins = 50, range = [0.0, 13.0] }], values={ v = { formula = "x[0] * y[0]", keep = ["mean", "variance"] } } }"#,
     ),
     (
         "euclidean(x, y)",
