@@ -30,6 +30,7 @@ use crate::pair_values::PairValues;
 use crate::param_axis::ParamAxis;
 use crate::parts::KeyParts;
 use crate::problem::{FoldSpec, NanPolicy, Problem, SCHEMA};
+use crate::random::Random;
 use crate::space::{Domain, PeriodicBox, Space, Window, half};
 use crate::table::{Precision, Table};
 use crate::then::SecondStage;
@@ -241,9 +242,9 @@ fn sized(mut job: Job) -> Job {
     let tables = [&job.x, job.other()];
     let mut values = PairValues::of_tables(tables, &job.low, job.periodic_box.as_ref());
     let mut out = vec![];
-    for at in 0..SIZED.min(n.saturating_mul(m)) {
-        // Rows all over the tables, and any distance between them.
-        values.get(at * n / SIZED, at * 7919 % m, &mut out);
+    let mut random = Random::new(0);
+    for _ in 0..SIZED {
+        values.get(random.below(n), random.below(m), &mut out);
         for (largest, values) in largest.iter_mut().zip(&out) {
             let sizes = values.iter().map(|v| v.abs()).filter(|v| v.is_finite());
             *largest = sizes.fold(*largest, f64::max);

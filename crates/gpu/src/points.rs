@@ -35,7 +35,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use zipfold_core::fold::{
     BLOCK, Extremes, ExtremesState, Fold, Histogram, HistogramState, JoinKind, JoinState, Kept,
-    Leaf, Nearest, NearestState, Reduce, ReduceState, RowPiece, Scale, State, SummedTerms, Tally,
+    Leaf, Nearest, NearestState, Reduce, ReduceState, RowPiece, State, SummedTerms, Tally,
 };
 use zipfold_core::pair::tree::Side;
 use zipfold_core::{Domain, Error, Job, Precision, Result};
@@ -515,10 +515,6 @@ fn functions(job: &Job, shape: &Shape, fold: Swept<'_>) -> String {
     }
 }
 
-/// Windows of sums by cell from the second on, and the cells with terms that are not finite, with
-/// marks of which.
-type CellSums = (Vec<i128>, Vec<(u64, u8)>);
-
 /// One launch of a pass over a tile.
 pub(crate) struct Launch<'l> {
     pub(crate) device: &'l Device,
@@ -771,7 +767,7 @@ impl Launch<'_> {
         let [low, high] = [self.zeros(cells)?, self.zeros(cells)?];
         let tally = self.tally()?;
         let kept = self.sums;
-        let room = |fixed: Fixed| self.zeros(cells * fixed.cell_words());
+        let room = |(_, fixed): (_, Fixed)| self.zeros(cells * fixed.cell_words());
         let sums: Vec<Memory> = kept.all().map(room).collect::<Result<_>>()?;
         let mut args = vec![
             Arg::Memory(self.extra),
@@ -788,27 +784,10 @@ impl Launch<'_> {
             *count += u64::from(*l) | u64::from(*h) << 32;
         }
         fold.gather_outside(&mut state.counts);
-        self.add_sums(fold, &sums, state)?;
-        self.tallied(&tally)
-    }
-    /// Adds what a kernel has summed by cell.
-    fn add_sums(
-        &self,
-        fold: &Histogram,
-        sums: &[Memory],
-        state: &mut HistogramState,
-    ) -> Result<()> {
-        let (kept, cells) = (self.sums, state.counts.len());
-        let mut sums = sums.iter();
-        let mut next = |fixed: Option<Fixed>| fixed.and_then(|fixed| Some((fixed, sums.next()?)));
-        let weights = self.terms(cells, next(kept.weights), fold.weight_scale())?;
-        let values = self.terms(cells, next(kept.values), fold.value_scale())?;
-        state.add_sums(&weights.0, &values.0);
-        for (terms, _, fixed) in &kept.formulas {
-            let (sums, odd) = self.terms(cells, next(Some(*fixed)), Scale::everything())?;
-            state.add_summed(*terms, &sums, &odd);
+        for ((terms, fixed), memory) in kept.all().zip(&sums) {
+            self.add_sums((terms, fixed), memory, state)?;
         }
-        Ok(())
+        self.tallied(&tally)
     }
     /// Memory for `words` words, all 0.
     fn zeros(&self, words: usize) -> Result<Memory> {
@@ -816,32 +795,24 @@ impl Launch<'_> {
         self.device.clear(&memory)?;
         Ok(memory)
     }
-    /// The sums of all cells but the first, which is under all edges and has none; and the cells with
-    /// terms that are not finite, with marks of which.
-    fn terms(
+    /// Adds the sums of all cells but the first, which is under all edges and has none.
+    fn add_sums(
         &self,
-        cells: usize,
-        sums: Option<(Fixed, &Memory)>,
-        scale: Scale,
-    ) -> Result<CellSums> {
-        let Some((fixed, memory)) = sums else {
-            return Ok((vec![], vec![]));
-        };
-        let mut words = vec![0u32; cells * fixed.cell_words()];
+        (terms, fixed): (SummedTerms, Fixed),
+        memory: &Memory,
+        state: &mut HistogramState,
+    ) -> Result<()> {
+        let mut words = vec![0u32; state.counts.len() * fixed.cell_words()];
         self.device.read(memory, &mut words)?;
-        let (mut sums, mut odd) = (vec![], vec![]);
-        for (cell, words) in words.chunks_exact(fixed.cell_words()).enumerate().skip(1) {
-            let (words, marks) = words.split_at(fixed.words);
-            sums.extend(scale.of_words(words, fixed.lowest));
+        let cells = words.chunks_exact(fixed.cell_words()).enumerate().skip(1);
+        for (cell, words) in cells.filter(|(_, words)| words.iter().any(|word| *word != 0)) {
+            let (sum, marks) = words.split_at(fixed.words);
             let seen = marks.iter().zip(SummedTerms::ODD);
-            let seen = seen.fold(0, |all, (mark, what)| {
-                all | if *mark != 0 { what } else { 0 }
-            });
-            if seen != 0 {
-                odd.push((cell as u64, seen));
-            }
+            let seen = seen.filter(|(mark, _)| **mark != 0);
+            let odd = seen.fold(0, |all, (_, what)| all | what);
+            state.add_cell(terms, cell, (sum, fixed.lowest), odd);
         }
-        Ok((sums, odd))
+        Ok(())
     }
     /// The ends of all threads.
     fn ends(&self, fold: &Extremes, state: &mut ExtremesState) -> Result<Tally> {

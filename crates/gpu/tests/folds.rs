@@ -42,23 +42,24 @@ fn described(problem: &Problem, x: &Table, name: &str) -> Job {
     let mut random = Random::new(11);
     let items = (0..x.rows()).map(|_| weight(name, &mut random)).collect();
     let weights = Table::f64(x.rows(), 1, items).unwrap();
+    weighed(problem, x, Some([weights.clone(), weights]))
+}
+
+/// The question about `x`, each fold with these weights of rows.
+fn weighed(problem: &Problem, x: &Table, weights: Option<[Table; 2]>) -> Job {
     let data = Data {
         pairs: None,
         x: x.clone(),
         y: None,
-        weights: vec![Some([weights.clone(), weights]); problem.folds.len()],
+        weights: vec![weights; problem.folds.len()],
     };
     describe(problem, data).unwrap()
 }
 
-fn unweighted(problem: &Problem, x: &Table) -> Job {
-    let data = Data {
-        pairs: None,
-        x: x.clone(),
-        y: None,
-        weights: vec![None; problem.folds.len()],
-    };
-    describe(problem, data).unwrap()
+/// Random problems of a test.
+fn problems() -> u64 {
+    let count = std::env::var("ZIPFOLD_PROBLEMS");
+    count.map_or(24, |text| text.parse().unwrap())
 }
 
 /// Folds, weights, whether rows are of single precision, rows.
@@ -179,12 +180,8 @@ fn powers_by_halves_are_those_of_the_oracle() {
 #[test]
 #[ignore = "needs opencl"]
 fn random_sums_by_bin_have_the_bits_of_the_oracle() {
-    let count: u64 = match std::env::var("ZIPFOLD_PROBLEMS") {
-        Ok(text) => text.parse().unwrap(),
-        Err(_) => 24,
-    };
     let mut failures = vec![];
-    for seed in 0..count {
+    for seed in 0..problems() {
         let random = &mut Random::new(seed);
         let pairs = ["euclidean(x, y)", "x[0] - y[0]", "sqrt(x[0] - y[1])"];
         let pair = pairs[below(random, 3)];
@@ -228,12 +225,8 @@ fn sized(n: usize, name: &str, random: &mut Random) -> Table {
 #[test]
 #[ignore = "needs opencl"]
 fn formulas_by_bin_have_the_bits_of_the_oracle() {
-    let count: u64 = match std::env::var("ZIPFOLD_PROBLEMS") {
-        Ok(text) => text.parse().unwrap(),
-        Err(_) => 24,
-    };
     let mut failures = vec![];
-    for seed in 0..count {
+    for seed in 0..problems() {
         let random = &mut Random::new(100 + seed);
         let formula = [
             "x[2] * y[2]",
@@ -272,10 +265,9 @@ fn formulas_by_bin_have_the_bits_of_the_oracle() {
         let x = sized(n, name, random);
         let precision = ["f64", "f32"][below(random, 2)];
         let text = format!("precision = \"{precision}\"\n{text}");
-        let weighted = text.contains("weights = ");
-        let job = match weighted {
+        let job = match text.contains("weights = ") {
             true => described(&problem(&text), &x, "alike"),
-            false => unweighted(&problem(&text), &x),
+            false => weighed(&problem(&text), &x, None),
         };
         let set: &[_] = [&[][..], &[("device.tile", "128")]][below(random, 2)];
         let found = odd(&job, set, 0.0);

@@ -309,7 +309,8 @@ fn fold_operations(fold: &Fold, work: &device::DeviceWork, widest: usize) -> f64
     match fold {
         // Counters in device memory: atomics collide more the fewer cells there are.
         Swept::Histogram(h) if is(|s| s.passes.iter().any(|pass| pass.copies == 0)) => {
-            770.0 * (1.0 + 2000.0 / h.cells().max(1) as f64)
+            let cells = h.cells().max(1) as f64;
+            770.0 * (1.0 + 2000.0 / cells) + far_operations(h) * (1.0 + 750.0 / cells)
         }
         // Without a filter each pair is placed in double precision.
         Swept::Histogram(h) if is(|s| s.filter.is_none()) => {
@@ -366,8 +367,27 @@ fn look_ups(h: &Histogram) -> f64 {
     axes * (6.0 + 2.6 * (cells / 128.0).log2().max(0.0))
 }
 
-/// Operations for a term of any size: its digits, and three words (`bench/records/h100/2026-11-28-values.md`).
+/// Operations for a term of any size: its digits, and three words; and for a term whose sum is in
+/// device memory, of many cells (`bench/records/h100/2026-11-28-values.md`).
 const OF_TERM: f64 = 150.0;
+const FAR_TERM: f64 = 1240.0;
+
+/// Terms that a pair adds to sums of this kind.
+fn terms_of(terms: SummedTerms) -> f64 {
+    match terms {
+        SummedTerms::Weights | SummedTerms::Means | SummedTerms::Values(_) => 1.0,
+        // The square, and what is left of its rounding.
+        SummedTerms::Squares(_) => 2.0,
+    }
+}
+
+/// Operations of a pair for its terms where sums by bin are in device memory.
+fn far_operations(h: &Histogram) -> f64 {
+    let sums = BinSums::for_histogram(h).unwrap_or_default();
+    sums.all()
+        .map(|(terms, _)| FAR_TERM * terms_of(terms))
+        .sum()
+}
 
 /// Operations of a pair for its terms of sums by bin: splitting them, and an atomic a word.
 ///
@@ -377,11 +397,8 @@ fn sum_operations(h: &Histogram) -> f64 {
     let words = |fixed: Fixed| fixed.private.unwrap_or(fixed.words) as f64;
     let weights = sums.weights.map_or(0.0, |fixed| 18.0 + 19.0 * words(fixed));
     let values = sums.values.map_or(0.0, |fixed| 14.0 * words(fixed));
-    let formulas = sums.formulas.iter().map(|(terms, ..)| match terms {
-        SummedTerms::Weight | SummedTerms::Values(_) => OF_TERM,
-        // The square, and what is left of its rounding.
-        SummedTerms::Squares(_) => 2.0 * OF_TERM,
-    });
+    let formulas = sums.formulas.iter();
+    let formulas = formulas.map(|(terms, ..)| OF_TERM * terms_of(*terms));
     weights + values + formulas.sum::<f64>()
 }
 

@@ -24,9 +24,9 @@ mod values;
 
 pub use axis::Axis;
 pub use formulas::SummedTerms;
-use odd::{INF, NEGATIVE_INF, add};
+use odd::{INF, NEGATIVE_INF, add, note};
+use values::ValueState;
 pub use values::{BinStatistic, BinValue, BinValueSpec};
-use values::{ValueState, add_windows};
 
 use super::BLOCK;
 use super::scale::{Scale, add_run, lowest_digit};
@@ -200,7 +200,12 @@ impl Histogram {
             let place = axis.place(value);
             !value.is_nan() && (place == 0 || place > axis.bins())
         };
-        (self.axes.len() > 1 || self.sums_formulas()) && self.axes.iter().any(outside)
+        self.looks_inside() && self.axes.iter().any(outside)
+    }
+    /// Returns whether values of pairs outside of the bins of an axis are not looked at: those of
+    /// other axes, and of formulas that matter in a bin alone.
+    pub fn looks_inside(&self) -> bool {
+        self.axes.len() > 1 || self.sums_formulas()
     }
     /// Moves the pairs that one of several axes leaves out to the last cell, for kernels that count
     /// by axis.
@@ -668,21 +673,38 @@ impl HistogramState {
     /// Integers add in any order, so these sums have the bits of values taken one by one.
     pub fn add_sums(&mut self, weights: &[i128], values: &[i128]) {
         let [of_weights, of_values] = self.scales.map(|s| s.windows());
-        add_windows(&mut self.weights, of_weights, weights);
-        add_windows(&mut self.sums, of_values, values);
+        self.weights
+            .iter_mut()
+            .skip(of_weights)
+            .zip(weights)
+            .for_each(|(a, b)| *a += b);
+        self.sums
+            .iter_mut()
+            .skip(of_values)
+            .zip(values)
+            .for_each(|(a, b)| *a += b);
     }
-    /// Adds what a device has summed of terms of any size, by cell from the second on; `odd` are
-    /// cells with terms that are not finite, and which ([`SummedTerms::ODD`]).
-    pub fn add_summed(&mut self, terms: SummedTerms, sums: &[i128], odd: &[(u64, u8)]) {
-        match terms {
-            SummedTerms::Weight => {
-                add_windows(&mut self.weights, self.scales[0].windows(), sums);
-                let map = &mut self.odd[0];
-                odd.iter()
-                    .for_each(|(cell, what)| *map.entry(*cell).or_default() |= what);
-            }
-            SummedTerms::Values(at) => self.values[at].add_summed(false, sums, odd),
-            SummedTerms::Squares(at) => self.values[at].add_summed(true, sums, odd),
+    /// Adds what a device has summed of a cell: `words` in units of 2^`exponent`
+    /// ([`Scale::of_words`]), and bits of [`SummedTerms::ODD`] for terms that are not finite.
+    pub fn add_cell(
+        &mut self,
+        terms: SummedTerms,
+        cell: usize,
+        (words, exponent): (&[u32], i32),
+        odd: u8,
+    ) {
+        let [weights, means] = &mut self.odd;
+        let (scale, (sums, map)) = match terms {
+            SummedTerms::Weights => (self.scales[0], (&mut self.weights[..], weights)),
+            SummedTerms::Means => (self.scales[1], (&mut self.sums[..], means)),
+            SummedTerms::Values(at) => (Scale::everything(), self.values[at].kept(false)),
+            SummedTerms::Squares(at) => (Scale::everything(), self.values[at].kept(true)),
+        };
+        let sum = sums[cell * scale.windows()..].iter_mut();
+        sum.zip(scale.of_words(words, exponent))
+            .for_each(|(a, b)| *a = a.wrapping_add(b));
+        if odd != 0 {
+            note(map, cell as u64, odd);
         }
     }
     /// Adds another state.
@@ -707,8 +729,7 @@ impl HistogramState {
             mine.merge(more);
         }
         for (mine, odd) in self.odd.iter_mut().zip(&other.odd) {
-            odd.iter()
-                .for_each(|(cell, what)| *mine.entry(*cell).or_default() |= what);
+            odd.iter().for_each(|(cell, what)| note(mine, *cell, *what));
         }
     }
     /// Returns the sum of weights by cell, if weights were given.

@@ -25,7 +25,7 @@ const FRACTION: i32 = 80;
 /// Terms down to 2⁻³² of the largest are kept to 2⁻⁴⁸ of their own size, since 80 − 32 = 48.
 const ALIKE: i32 = 32;
 /// The exponent of the lowest bit of any f64.
-const LEAST: i32 = -1074;
+pub const LEAST: i32 = -1074;
 /// Bits of an f64 behind its first.
 const DIGITS: i32 = 52;
 

@@ -618,7 +618,7 @@ fn outside(job: &Job, roots: &[RootText]) -> Option<String> {
         ))
     };
     let tests: Vec<String> = f.axes.iter().filter_map(one).collect();
-    (f.axes.len() > 1 || f.sums_formulas()).then(|| tests.join(" || "))
+    f.looks_inside().then(|| tests.join(" || "))
 }
 
 /// Pairs of the panel that are none of the space: all of them.

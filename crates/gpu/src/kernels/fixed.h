@@ -41,39 +41,9 @@ ZF_SLOW_FN void zf_add_term(ZF_OUT(zf_u32) sum, zf_u32 words, zf_i32 lowest, dou
         carry = (word >> 32) + (digits.less ? old < v : (zf_u32)(old + v) < old);
     }
 }
-// Adds digits to a sum of a block, whose last word has the sign; what overflows it goes to device memory.
+// Adds digits to a sum of a block that has their three words, and whose last word has the sign; what overflows it goes to device
+// memory. Without a loop: threads of a warp that leave loops at different steps work one after another.
 ZF_FN void zf_put_digits(ZF_SHARED_ARG zf_u32* to, zf_u32 next, zf_u32 count, zf_digits digits, ZF_OUT(zf_u32) sum, zf_u32 words) {
-    zf_u64 carry = 0UL;
-    for (zf_u32 at = digits.first; at < count; at++) {
-        const zf_u64 word = zf_word_of(digits, at) + carry;
-        if (word == 0UL && at > digits.first + 1u) break;
-        const zf_u32 v = (zf_u32)word;
-        const zf_u32 old = ZF_ADD_SHARED(&to[at * next], digits.less ? 0u - v : v);
-        const zf_u32 now = digits.less ? old - v : old + v;
-        carry = (word >> 32) + (digits.less ? old < v : now < old);
-        const zf_u32 over = digits.less ? (old ^ v) & (old ^ now) : (old ^ now) & (v ^ now);
-        if (at + 1u == count && (over >> 31) != 0u) zf_carry(sum, count, words, digits.less);
-    }
-}
-// As zf_add_term, to a sum of a block.
-ZF_SLOW_FN void zf_add_digits(ZF_SHARED_ARG zf_u32* to, zf_u32 next, zf_u32 count, zf_i32 lowest, double term, ZF_OUT(zf_u32) sum,
-    zf_u32 words) {
-    zf_put_digits(to, next, count, zf_digits_of(lowest, term), sum, words);
-}
-// Terms of any size (plan: device/fixed.rs). The bits of a magnitude, those of infinity, and the exponent of the last digit.
-#define ZF_SIZE(term) (zf_bits(term) & 0x7fffffffffffffffUL)
-#define ZF_ENDLESS 0x7ff0000000000000UL
-#define ZF_LEAST (-1074)
-// Adds a term to a sum in device memory, or marks behind its words what is not finite.
-ZF_SLOW_FN void zf_add_far(ZF_OUT(zf_u32) sum, zf_u32 words, double term) {
-    const zf_u64 size = ZF_SIZE(term);
-    if (size > ZF_ENDLESS) sum[words] = 1u;
-    else if (size == ZF_ENDLESS) sum[words + 1u + (zf_u32)(zf_bits(term) >> 63)] = 1u;
-    else if (size != 0UL) zf_add_term(sum, words, ZF_LEAST, term);
-}
-// Adds three words of digits to a sum of a block that has them, without a loop: threads of a warp that leave loops at different steps
-// work one after another.
-ZF_FN void zf_put_three(ZF_SHARED_ARG zf_u32* to, zf_u32 next, zf_u32 count, zf_digits digits, ZF_OUT(zf_u32) sum, zf_u32 words) {
     const zf_u32 flip = digits.less ? 0xffffffffu : 0u;
     zf_u32 at = digits.first;
     zf_u32 v = (zf_u32)digits.low;
@@ -99,6 +69,22 @@ ZF_FN void zf_put_three(ZF_SHARED_ARG zf_u32* to, zf_u32 next, zf_u32 count, zf_
     }
     if (at + 1u == count && (over >> 31) != 0u) zf_carry(sum, count, words, digits.less);
 }
+// As zf_add_term, to a sum of a block.
+ZF_SLOW_FN void zf_add_digits(ZF_SHARED_ARG zf_u32* to, zf_u32 next, zf_u32 count, zf_i32 lowest, double term, ZF_OUT(zf_u32) sum,
+    zf_u32 words) {
+    zf_put_digits(to, next, count, zf_digits_of(lowest, term), sum, words);
+}
+// Terms of any size (plan: device/fixed.rs). The bits of a magnitude, those of infinity, and the exponent of the last digit.
+#define ZF_SIZE(term) (zf_bits(term) & 0x7fffffffffffffffUL)
+#define ZF_ENDLESS 0x7ff0000000000000UL
+#define ZF_LEAST (-1074)
+// Adds a term to a sum in device memory, or marks behind its words what is not finite.
+ZF_SLOW_FN void zf_add_far(ZF_OUT(zf_u32) sum, zf_u32 words, double term) {
+    const zf_u64 size = ZF_SIZE(term);
+    if (size > ZF_ENDLESS) sum[words] = 1u;
+    else if (size == ZF_ENDLESS) sum[words + 1u + (zf_u32)(zf_bits(term) >> 63)] = 1u;
+    else if (size != 0UL) zf_add_term(sum, words, ZF_LEAST, term);
+}
 // Adds a term to the words from `from` on that a block has, where it fits there.
 ZF_SLOW_FN void zf_add_near(ZF_SHARED_ARG zf_u32* to, zf_u32 next, zf_u32 count, zf_u32 from, double term, ZF_OUT(zf_u32) sum,
     zf_u32 words) {
@@ -110,7 +96,7 @@ ZF_SLOW_FN void zf_add_near(ZF_SHARED_ARG zf_u32* to, zf_u32 next, zf_u32 count,
         return;
     }
     digits.first -= from;
-    zf_put_three(to, next, count, digits, sum + from, words - from);
+    zf_put_digits(to, next, count, digits, sum + from, words - from);
 }
 // Adds a sum of a block, the last of whose words has the sign, to one in device memory.
 ZF_SLOW_FN void zf_add_sum(ZF_SHARED_ARG const zf_u32* from, zf_u32 next, zf_u32 count, ZF_OUT(zf_u32) sum, zf_u32 words) {

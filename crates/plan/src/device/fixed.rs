@@ -15,7 +15,7 @@
 //! behind the words        three marks: a term was NaN, infinite, negative infinite
 //! ```
 
-use zipfold_core::fold::scale::{exponent, lowest_digit};
+use zipfold_core::fold::scale::{LEAST, exponent, lowest_digit};
 use zipfold_core::fold::{Fold, Histogram, SummedTerms};
 
 /// Bits of a word.
@@ -34,10 +34,12 @@ const SCALED: i32 = 900;
 const DIGITS: i32 = 52;
 /// The exponent field of 1.
 const BIAS: i64 = 1023;
-/// The exponent of the unit of terms of any size.
-const LEAST: i32 = -1074;
-/// Words of a sum of them, and marks behind it of terms that are not finite.
-const ALL_WORDS: i32 = (1024 - LEAST + 1 + TERMS) / WORD + 1;
+/// The exponent of the largest number.
+const MOST_EXPONENT: i32 = 1023;
+/// Words that a kernel adds for a term where it does not split it.
+const DIGIT_WORDS: i32 = 3;
+/// Words of a sum of terms of any size, and marks behind it of terms that are not finite.
+const ALL_WORDS: i32 = (MOST_EXPONENT + 1 - LEAST + 1 + TERMS) / WORD + 1;
 const MARKS: usize = 3;
 /// Private words of a sum, and of one of squares with what is left of their rounding.
 const NEAR: [i32; 2] = [4, 7];
@@ -74,11 +76,17 @@ impl Fixed {
             0
         };
         let private = (bits + SPARE + WORD - 1).div_euclid(WORD).max(1);
+        let split = private <= SPLIT && lowest.abs() <= SCALED;
+        let private = if split {
+            private
+        } else {
+            private.max(DIGIT_WORDS)
+        };
         Fixed {
             lowest,
             words: ((bits.max(0) + 1 + TERMS) / WORD + 1) as usize,
             private: (private <= MOST).then_some(private as usize),
-            split: private <= SPLIT && lowest.abs() <= SCALED,
+            split,
             whole: whole || (smallest > 0.0 && exponent(smallest) - DIGITS >= lowest),
             any: None,
         }
@@ -88,14 +96,15 @@ impl Fixed {
     fn of_any_size(size: i32, squares: bool) -> Self {
         let near = NEAR[usize::from(squares)];
         // A term takes three words from the one with its last bit on.
-        let top = (size + ABOVE - DIGITS - LEAST).clamp(0, WORD * (ALL_WORDS - 3)) / WORD + 2;
+        let first = (size + ABOVE - DIGITS - LEAST).clamp(0, MOST_EXPONENT - DIGITS - LEAST);
+        let end = first / WORD + DIGIT_WORDS;
         Fixed {
             lowest: LEAST,
             words: ALL_WORDS as usize,
             private: Some(near as usize),
             split: false,
             whole: true,
-            any: Some((top + 1 - near).max(0) as usize),
+            any: Some((end - near).max(0) as usize),
         }
     }
     /// Returns the words of a cell in device memory, with its marks.
@@ -140,16 +149,18 @@ impl BinSums {
         self.all().next().is_none()
     }
     /// Returns how each kind of sums is kept, in the order of a kernel's parameters.
-    pub fn all(&self) -> impl Iterator<Item = Fixed> + '_ {
-        let formulas = self.formulas.iter().map(|(.., fixed)| *fixed);
-        [self.weights, self.values]
-            .into_iter()
-            .flatten()
-            .chain(formulas)
+    pub fn all(&self) -> impl Iterator<Item = (SummedTerms, Fixed)> + '_ {
+        let weights = self.weights.map(|fixed| (SummedTerms::Weights, fixed));
+        let means = self.values.map(|fixed| (SummedTerms::Means, fixed));
+        let formulas = self
+            .formulas
+            .iter()
+            .map(|(terms, _, fixed)| (*terms, *fixed));
+        weights.into_iter().chain(means).chain(formulas)
     }
     /// Returns the private words of a cell without its count; `None` if one kind of sums has none.
     pub fn private(&self) -> Option<usize> {
-        self.all().map(|fixed| fixed.private).sum()
+        self.all().map(|(_, fixed)| fixed.private).sum()
     }
 }
 
@@ -162,9 +173,8 @@ pub fn hindrance(h: &Histogram) -> Option<&'static str> {
     let words = h
         .cells()
         .saturating_mul(kinds * (ALL_WORDS as usize + MARKS));
-    (words > MOST_BYTES / 4).then_some(
-        "exact sums of formulas in so many bins take more memory than they would save time",
-    )
+    (words > MOST_BYTES / 4)
+        .then_some("exact sums of formulas in these bins take more than 256 MiB of a device")
 }
 
 fn of_formulas(h: &Histogram) -> Vec<(SummedTerms, usize, Fixed)> {
@@ -182,22 +192,20 @@ pub(super) fn described(fold: &Fold, copies: usize) -> Option<String> {
         return None;
     };
     let sums = BinSums::for_histogram(h)?;
-    let one = |(what, fixed): (&str, Fixed)| {
+    let one = |(terms, fixed): (SummedTerms, Fixed)| {
+        let what = match terms {
+            SummedTerms::Weights => "weights",
+            SummedTerms::Means => "values",
+            SummedTerms::Values(_) => "a formula",
+            SummedTerms::Squares(_) => "squares of a formula",
+        };
         let (words, place) = match fixed.private.filter(|_| copies > 0) {
             Some(words) => (words, "shared"),
             None => (fixed.words, "device"),
         };
         format!("sums of {what} are whole numbers of {words} words in {place} memory")
     };
-    let formulas = sums.formulas.iter().map(|(terms, _, fixed)| match terms {
-        SummedTerms::Weight => ("pair weights", *fixed),
-        SummedTerms::Values(_) => ("a formula", *fixed),
-        SummedTerms::Squares(_) => ("squares of a formula", *fixed),
-    });
-    let weights = sums.weights.map(|fixed| ("weights", fixed));
-    let values = sums.values.map(|fixed| ("values", fixed));
-    let kinds = weights.into_iter().chain(values).chain(formulas);
-    let texts: Vec<String> = kinds.map(one).collect();
+    let texts: Vec<String> = sums.all().map(one).collect();
     (!texts.is_empty()).then(|| texts.join(", "))
 }
 
@@ -256,6 +264,25 @@ mod tests {
         assert_eq!((widest.private, widest.split), (None, false));
         let none = words(vec![0.0], vec![1.0]);
         assert_eq!(none.private, Some(1));
+    }
+
+    #[test]
+    fn words_of_terms_of_any_size_are_those_of_the_sum() {
+        // Squares of the least and the largest number have these sizes, too.
+        for size in [-2147, -1074, -1023, -30, 0, 7, 1000, 1023, 2047] {
+            for squares in [false, true] {
+                let fixed = Fixed::of_any_size(size, squares);
+                let (first, near) = (fixed.any.unwrap(), fixed.private.unwrap());
+                assert!(first + near <= fixed.words, "{size} {squares} {fixed:?}");
+                // A number of the sampled size, and of 2^ABOVE times that, has its words there.
+                for exponent in [size, size + ABOVE] {
+                    let last = exponent.clamp(LEAST, MOST_EXPONENT) - DIGITS - LEAST;
+                    let word = last.max(0) as usize / WORD as usize;
+                    let fits = word >= first && word + DIGIT_WORDS as usize <= first + near;
+                    assert!(fits, "{size} {squares} {exponent} {fixed:?}");
+                }
+            }
+        }
     }
 
     #[test]

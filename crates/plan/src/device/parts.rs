@@ -34,8 +34,7 @@ pub(super) fn agree(job: &Job) -> bool {
     let [first, rest @ ..] = job.folds.as_slice() else {
         return false;
     };
-    let several =
-        |fold: &Fold| matches!(fold, Fold::Histogram(h) if h.axes.len() > 1 || h.sums_formulas());
+    let several = |fold: &Fold| matches!(fold, Fold::Histogram(h) if h.looks_inside());
     rest.is_empty()
         || job.nan != NanPolicy::Skip
         || (rest.iter().all(|fold| roots(fold) == roots(first)) && !job.folds.iter().any(several))

@@ -5,11 +5,13 @@ use super::values::BinValue;
 use super::{Histogram, HistogramState};
 use crate::fold::scale::{Scale, exponent};
 
-/// Terms of any size that a histogram sums exactly by cell.
+/// Terms that a histogram sums by cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SummedTerms {
-    /// The pair weight that is a formula.
-    Weight,
+    /// Weights of pairs: products of those of their rows, or a formula.
+    Weights,
+    /// Values of the first axis, for their means.
+    Means,
     /// The values of a formula, by its number.
     Values(usize),
     /// Their squares.
@@ -27,7 +29,7 @@ impl Histogram {
     pub fn summed_terms(&self) -> Vec<(SummedTerms, usize, i32)> {
         let weight = self.pair_weight.into_iter();
         let mut out: Vec<_> = weight
-            .map(|root| (SummedTerms::Weight, root, self.weight_size))
+            .map(|root| (SummedTerms::Weights, root, self.weight_size))
             .collect();
         for (at, value) in self.values.iter().enumerate() {
             if value.has_sums() {

@@ -27,5 +27,10 @@ pub(super) fn add(
     } else {
         [INF, NEGATIVE_INF][usize::from(term < 0.0)]
     };
-    *odd.entry(cell as u64).or_default() |= what;
+    note(odd, cell as u64, what);
+}
+
+/// Notes terms that are not finite of a cell.
+pub(super) fn note(odd: &mut BTreeMap<u64, u8>, cell: u64, what: u8) {
+    *odd.entry(cell).or_default() |= what;
 }

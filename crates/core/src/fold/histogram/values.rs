@@ -11,7 +11,7 @@
 //! variance  = (Σ(v − m)² − r²/n) / n    r = Σv − n·m, what the rounding of m left
 //! ```
 
-use super::odd::{INF, NAN, NEGATIVE_INF, add};
+use super::odd::{INF, NAN, NEGATIVE_INF, add, note};
 use crate::error::{Error, Result};
 use crate::fold::BLOCK;
 use crate::fold::roots::Roots;
@@ -223,18 +223,13 @@ impl ValueState {
             && self.ends.len() == long(value.has_ends(), cells)
             && self.odd.iter().all(odd)
     }
-    /// Adds what a device has summed: windows by cell from the second on, and which terms that are
-    /// not finite some cells have had; of squares, or of values.
-    pub(super) fn add_summed(&mut self, squares: bool, sums: &[i128], odd: &[(u64, u8)]) {
-        let kept = match squares {
+    /// Returns the sums of values, or of squares, and the terms that are not finite.
+    pub(super) fn kept(&mut self, squares: bool) -> (&mut [i128], &mut BTreeMap<u64, u8>) {
+        let sums = match squares {
             true => &mut self.squares,
             false => &mut self.sums,
         };
-        let windows = Scale::everything().windows();
-        add_windows(kept, windows, sums);
-        let map = &mut self.odd[usize::from(squares)];
-        odd.iter()
-            .for_each(|(cell, what)| *map.entry(*cell).or_default() |= what);
+        (sums, &mut self.odd[usize::from(squares)])
     }
     /// Takes a value of the pair in `cell`.
     #[inline]
@@ -306,9 +301,8 @@ impl ValueState {
             mine[1] = if nan { f64::NAN } else { mine[1].max(more[1]) };
         }
         for (mine, more) in self.odd.iter_mut().zip(&other.odd) {
-            for (cell, what) in more {
-                *mine.entry(*cell).or_default() |= what;
-            }
+            more.iter()
+                .for_each(|(cell, what)| note(mine, *cell, *what));
         }
     }
     /// Returns a statistic of the `count` pairs in `cell`. A sum of none is 0; the others are NaN.
@@ -367,13 +361,6 @@ impl ValueState {
         let left = scale.value(&left);
         ((scale.value(&squares) - left * (left / n)) / n).max(0.0)
     }
-}
-
-/// Adds numbers by cell from the second on: the first is for values under all edges, and has none.
-/// Sums of a file may be any numbers, so additions wrap instead of panicking.
-pub(super) fn add_windows(sums: &mut [i128], windows: usize, more: &[i128]) {
-    let inner = sums.iter_mut().skip(windows);
-    inner.zip(more).for_each(|(a, b)| *a = a.wrapping_add(*b));
 }
 
 /// Adds a·b to a sum, exactly. A product beyond the largest number makes nothing: the squares of the
