@@ -481,7 +481,7 @@ pub(crate) fn emit(problem: &Problem, args: &RunArgs, target: &str, budget: &Bud
 /// The kernels of a query on the device that `facts` describe, the plan in comments before them.
 fn kernels_text(query: &Query<'_>, facts: &Facts, options: &Options<'_>) -> Result<String> {
     let mut explained = query.explain_on_host()?;
-    let (plan, sources) = zipfold::internals::device::kernels(
+    let (plan, text) = zipfold::internals::device::kernels(
         &explained.job,
         explained.plan,
         facts,
@@ -490,10 +490,7 @@ fn kernels_text(query: &Query<'_>, facts: &Facts, options: &Options<'_>) -> Resu
     explained.plan = plan;
     let told = explained.text(true).told(flags::words);
     let told = told.lines().map(|l| format!("// {l}\n"));
-    let texts = sources
-        .iter()
-        .map(|(name, source)| format!("// Family {name}.\n{source}"));
-    Ok(told.chain(texts).collect())
+    Ok(told.chain([text]).collect())
 }
 
 /// The tables of x and y, within the memory asked for.

@@ -25,6 +25,7 @@ use crate::rectangle::{Number, Rectangle};
 use crate::rows::{JobRows, Kinds, Loaded, Rows};
 use crate::runtime::{Arg, Device, Grid, Kernel};
 use std::borrow::Cow;
+use std::fmt::Write;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 use zipfold_core::fold::BLOCK;
@@ -447,6 +448,29 @@ pub fn sources(job: &Job, plan: &Plan, runtime: Runtime) -> Result<Vec<(String, 
             made.collect()
         }
     }
+}
+
+/// One text of programs that are compiled apart, as [`sources`] returns them. They define the same
+/// names: `ZF_PROGRAM` says which one a compiler reads, the first where nothing says it.
+pub fn text_of(sources: &[(String, String)]) -> String {
+    let each = || {
+        sources
+            .iter()
+            .map(|(name, source)| format!("// Family {name}.\n{source}"))
+    };
+    if sources.len() < 2 {
+        return each().collect();
+    }
+    let last = sources.len();
+    let mut text = format!(
+        "// Programs that are compiled apart: define ZF_PROGRAM as 1 to {last}.\n\
+         #ifndef ZF_PROGRAM\n#define ZF_PROGRAM 1\n#endif\n"
+    );
+    for (at, program) in each().enumerate() {
+        let number = at + 1;
+        let _ = writeln!(text, "#if ZF_PROGRAM == {number}\n{program}\n#endif");
+    }
+    text
 }
 
 /// The precisions that the kernels of `work` read.

@@ -176,8 +176,8 @@ pub fn required(wanted: DeviceSelector) -> Result<gpu::Device> {
     }
 }
 
-/// The kernels of a question planned for the host, by name, on a device that `facts` describe, and
-/// the plan there.
+/// The plan of a question on a device that `facts` describe, and the text of its kernels. `plan` is
+/// the one for the host.
 ///
 /// # Errors
 /// `Request` for questions that devices leave to the host, with the reason; those of planning.
@@ -186,7 +186,7 @@ pub fn kernels(
     plan: Plan,
     facts: &Facts,
     overrides: &Overrides,
-) -> Result<(Plan, Vec<(String, String)>)> {
+) -> Result<(Plan, String)> {
     if let Some(why) = unsuited(job, overrides) {
         let e = Error::request(format!("the host answers this question: {why}"));
         return Err(e.remedy("a question that devices sweep, as a histogram or nearest rows"));
@@ -196,7 +196,7 @@ pub fn kernels(
     let plan = device::plan_for(job, plan, facts, overrides, rows.as_ref())?;
     gpu::engine::check_double(facts, plan.precision)?;
     let sources = gpu::engine::sources(&swept, &plan, facts.runtime)?;
-    Ok((plan, sources))
+    Ok((plan, gpu::engine::text_of(&sources)))
 }
 
 /// Why a device may not answer `job`, if so: decisions need the bits of the reference.
