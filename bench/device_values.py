@@ -2,7 +2,7 @@
 
     python bench/device_values.py target/release/zipfold --device cuda [--rows 200000] [--host-rows 20000] [--turns 3]
 
-Random points in a cube with a fourth number. For each question a line: pairs a second of the kernels (the least seconds of some turns), the
+Random points in a cube with a fourth number, and weights from 10⁻⁶ to 10⁶. For each question a line: pairs a second of the kernels (the least seconds of some turns), the
 ratio to counts by the same bins, those of the host, and whether the device's answer of the first `--host-rows` rows has the bits of the host's.
 """
 
@@ -17,13 +17,14 @@ import numpy as np
 FORMULA = "(x[3] - y[3])^2 / 2"
 PAIR = "sqrt((x[0] - y[0])^2 + (x[1] - y[1])^2 + (x[2] - y[2])^2)"
 #: Bins, and for each question its name and the words behind those of the bins; the first is what the others are compared with.
-BINS = [50, 1000, 20_000]
+BINS = [50, 1000, 4000, 20_000]
 ASKED = [
     ("counts", []),
     ("means of the distance", ["--mean"]),
     ("means of a formula", ["--value", f"v={FORMULA}", "--keep", "mean"]),
     ("means and variances of a formula", ["--value", f"v={FORMULA}", "--keep", "mean,variance"]),
     ("a pair weight", ["--weight", "x[3] * y[3]"]),
+    ("weights of many sizes", ["--weights", "4"]),
 ]
 
 
@@ -50,7 +51,9 @@ def main() -> None:
     print("|---|---:|---|---:|---:|---:|---|")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        rows = np.random.default_rng(1).random((asked.rows, 4))
+        random = np.random.default_rng(1)
+        sizes = 10.0 ** random.uniform(-6, 6, (asked.rows, 1))
+        rows = np.hstack([random.random((asked.rows, 4)), sizes])
         for kind in ["f4", "f8"]:
             np.save(folder / "x.npy", rows.astype(kind))
             np.save(folder / "few.npy", rows[: asked.host_rows].astype(kind))

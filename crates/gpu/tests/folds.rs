@@ -239,7 +239,7 @@ fn formulas_by_bin_have_the_bits_of_the_oracle() {
             "[{ bins = 1, range = [0.0, 9.0] }]",
             "[{ bins = 30, range = [0.25, 3.0] }]",
             "[{ edges = [0.0, 0.5, 1.0, 2.5] }]",
-            "[{ bins = 3000, range = [0.0, 4.0] }]",
+            "[{ bins = 12000, range = [0.0, 4.0] }]",
             "[{ bins = 4, range = [1.0, 5.0] }, { bins = 3, range = [-1.0, 2.0], value = \"x[0] - y[0]\" }]",
         ][below(random, 5)];
         let keep = [

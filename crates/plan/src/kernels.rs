@@ -335,15 +335,23 @@ fn fold_operations(fold: &Fold, work: &device::DeviceWork, widest: usize) -> f64
     }
 }
 
-/// Operations that could start while one large copy of the counters leaves room for few blocks of
-/// threads.
+/// Blocks of threads that a multiprocessor has room for, where one copy of the counters and sums is
+/// large.
+fn blocks_of_large(h: &Histogram) -> Option<f64> {
+    let sums = BinSums::for_histogram(h).and_then(|sums| sums.private());
+    let bytes = h.cells() * 4 * (1 + sums.unwrap_or(0));
+    (bytes > SHARED).then(|| (UNIT / bytes).max(1) as f64)
+}
+
+/// Operations that could start while there is room for few blocks.
 fn few_blocks(h: &Histogram) -> f64 {
-    let bytes = h.cells() * 4;
-    if bytes <= SHARED {
-        return 0.0;
-    }
-    let blocks = (UNIT / bytes).max(1) as f64;
-    88.0 / blocks.powf(1.7)
+    blocks_of_large(h).map_or(0.0, |blocks| 88.0 / blocks.powf(1.7))
+}
+
+/// How many times as long as in many blocks the terms of sums take in few: 3.5 times in one, 1.2 times
+/// in four (`bench/records/h100/2026-11-28-values.md`).
+fn waits_of_sums(h: &Histogram) -> f64 {
+    blocks_of_large(h).map_or(1.0, |blocks| (5.0 / (blocks + 0.4)).max(1.0))
 }
 
 /// Operations of a pair for the search among edges that are not even.
@@ -399,7 +407,7 @@ fn sum_operations(h: &Histogram) -> f64 {
     let values = sums.values.map_or(0.0, |fixed| 14.0 * words(fixed));
     let formulas = sums.formulas.iter();
     let formulas = formulas.map(|(terms, ..)| OF_TERM * terms_of(*terms));
-    weights + values + formulas.sum::<f64>()
+    (weights + values + formulas.sum::<f64>()) * waits_of_sums(h)
 }
 
 /// Cycles of all units for the lists of neighbours. If rows come in random order, the n-th is among

@@ -120,16 +120,28 @@ impl SumText {
         counts.iter().for_each(|count| out += &private(*count));
         out
     }
-    /// Adds parameters, counters and their ends to the texts of the counts.
-    pub fn extend(&self, out: &mut FoldText) {
+    /// Adds parameters, counters and their ends to the texts of the counts. `behind` says that the
+    /// words of all kinds are in the array of the counters, behind them: a block requests one array.
+    pub fn extend(&self, out: &mut FoldText, behind: bool) {
+        let mut taken = (self.cells + 1) * self.copies;
         if self.weighted {
             out.args += ", ZF_IN(double) wx, ZF_IN(double) wy";
         }
         for kind in &self.kinds {
             let _ = write!(out.args, ", ZF_OUT(zf_u32) {}_sums", kind.name);
-            if let Some(private) = kind.private(self.copies) {
-                self.extend_by(kind, private, out);
-            }
+            let Some(private) = kind.private(self.copies) else {
+                continue;
+            };
+            let (name, all) = (&kind.name, self.cells * self.copies * private);
+            let _ = match behind {
+                true => write!(
+                    out.shared,
+                    "\n    ZF_SHARED_ARG zf_u32* const {name}_words = bins + {taken};"
+                ),
+                false => write!(out.shared, "\n    ZF_SHARED zf_u32 {name}_words[{all}];"),
+            };
+            taken += all;
+            self.extend_by(kind, private, out);
         }
     }
     /// Adds the words of a block, which are 0 first, and go to device memory behind the barrier of
@@ -138,7 +150,6 @@ impl SumText {
         let (name, fixed) = (&kind.name, &kind.fixed);
         let (next, copies) = (self.cells * self.copies, self.copies);
         let all = next * private;
-        let _ = write!(out.shared, "\n    ZF_SHARED zf_u32 {name}_words[{all}];");
         if let Some(unit) = kind.unit {
             let at = self.edges + unit;
             let _ = write!(out.state, "\n    const double {name}_unit = edges[{at}];");

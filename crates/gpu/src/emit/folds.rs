@@ -25,6 +25,7 @@ use std::fmt::Write;
 use zipfold_core::fold::{Extremes, Histogram, Reduce, ReduceOp};
 use zipfold_core::{Job, Precision};
 use zipfold_plan::device::bins::{Band, Cells, Scale};
+use zipfold_plan::device::fixed::BinSums;
 use zipfold_plan::device::sweeps::{CutoffBand, Shape};
 use zipfold_plan::sweep::SHARED;
 
@@ -323,7 +324,7 @@ pub fn histogram(
     let count = if copies > 0 {
         let places = (cells + 1) * copies;
         out.shared += &match dynamic(f, shape) {
-            Some(_) => format!("ZF_DYNAMIC(zf_u32, bins, {places});"),
+            Some(bytes) => format!("ZF_DYNAMIC(zf_u32, bins, {});", bytes / 4),
             None => format!("ZF_SHARED zf_u32 bins[{places}];"),
         };
         out.state = format!(
@@ -336,7 +337,7 @@ pub fn histogram(
         "{ const zf_u32 old = ZF_ADD_GLOBAL(&low[cell], 1u); if (old == 0xffffffffu) ZF_ADD_GLOBAL(&high[cell], 1u); }"
             .into()
     };
-    sums.extend(&mut out);
+    sums.extend(&mut out, dynamic(f, shape).is_some());
     let add = sums.add();
     let Some(bands) = bands else {
         out.absorb = format!("{{ {place} {count} {add} }}");
@@ -357,9 +358,12 @@ pub fn histogram(
     out
 }
 
-/// The bytes of counters that the launch of a kernel requests: more than any block has without.
+/// The bytes of counters and sums that the launch of a kernel requests: more than any block has
+/// without.
 pub fn dynamic(f: &Histogram, shape: &Shape) -> Option<usize> {
-    let bytes = (f.cells() + 1) * shape.copies * 4;
+    let sums = BinSums::for_histogram(f).and_then(|sums| sums.private());
+    let counters = f.cells() * (1 + sums.unwrap_or(0)) + 1;
+    let bytes = counters * shape.copies * 4;
     let tables = if shape.filter { Cells::bytes(f) } else { 0 };
     (shape.tiled.is_none() && bytes + tables > SHARED + 4).then_some(bytes)
 }

@@ -144,10 +144,6 @@ impl BinSums {
             formulas: of_formulas(h),
         })
     }
-    /// Returns whether counts are all.
-    pub fn is_empty(&self) -> bool {
-        self.all().next().is_none()
-    }
     /// Returns how each kind of sums is kept, in the order of a kernel's parameters.
     pub fn all(&self) -> impl Iterator<Item = (SummedTerms, Fixed)> + '_ {
         let weights = self.weights.map(|fixed| (SummedTerms::Weights, fixed));

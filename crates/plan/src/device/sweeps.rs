@@ -362,11 +362,9 @@ impl Shape {
         let taken = shared_rows(&job.low, &shape);
         let copies = if let Fold::Histogram(h) = &job.folds[0] {
             private_words(h).map_or(0, |words| {
-                // Sums by bin stand next to the counters, in memory without a request.
-                let most = if words == h.cells() && shape.tiled.is_none() {
-                    common.requestable
-                } else {
-                    SHARED_MEMORY
+                let most = match shape.tiled {
+                    None => common.requestable,
+                    Some(_) => SHARED_MEMORY,
                 };
                 let tables = if shape.filter { Cells::bytes(h) } else { 0 };
                 let room = |bytes: usize| bytes.saturating_sub(taken + WAITING + tables);
