@@ -17,6 +17,15 @@ fn device() -> Device {
     open(Runtime::OpenCl, 0).expect("an OpenCL device")
 }
 
+/// How many of `all` random shapes are contracted: half, since PoCL compiles a kernel for each, and
+/// all with `ZIPFOLD_LONG`.
+fn some_of(all: usize) -> usize {
+    match std::env::var_os("ZIPFOLD_LONG") {
+        Some(_) => all,
+        None => all / 2,
+    }
+}
+
 /// Tables over random scopes of few variables, with a result over some of them.
 fn random_shape(random: &mut Random, tables: usize, largest: usize) -> Shape {
     let variables = 1 + random.below(7);
@@ -168,7 +177,7 @@ fn contractions_are_those_of_the_host() {
         } else {
             1e-5
         };
-        for round in 0..120 {
+        for round in 0..some_of(120) {
             let shape = match round % 3 {
                 0 => random_shape(&mut random, 1 + round % 6, 6),
                 1 => random_product(&mut random),
@@ -269,7 +278,7 @@ fn tiles_of_threads_have_the_entries_of_the_host() {
     for precision in [Precision::F64, Precision::F32] {
         // As few multiprocessors as make tiles worthwhile for small joins.
         let (contractor, facts, within) = choosing_for(2, precision);
-        for round in 0..40 {
+        for round in 0..some_of(40) {
             let shape = random_functions(&mut random, 2 + round % 4);
             let tables = tables(&mut random, &shape);
             let [tall, wide] = predicted(&shape, precision, &facts).tile;
@@ -410,7 +419,7 @@ fn logarithms_are_those_of_the_host() {
             Precision::F32 => [1.2e-7, 2e-5],
         };
         let mut nothing = 0;
-        for round in 0..60 {
+        for round in 0..some_of(60) {
             let shape = match round % 4 {
                 0 => random_shape(&mut random, 1 + round % 6, 6),
                 1 => random_product(&mut random),
@@ -442,7 +451,7 @@ fn logarithms_are_those_of_the_host() {
                 }
             }
         }
-        assert!(nothing > 100, "{nothing} entries of zero");
+        assert!(nothing > 50, "{nothing} entries of zero");
     }
 }
 
@@ -453,7 +462,7 @@ fn pages_and_segments_give_the_entries_of_the_host() {
     let mut random = Random::new(12);
     let unrolls = [Unroll::None, Unroll::By(3), Unroll::Whole];
     let knapsacks = [Knapsack::Greedy, Knapsack::Exact, Knapsack::None];
-    for round in 0..72 {
+    for round in 0..some_of(72) {
         let shape = random_shape(&mut random, 1 + round % 5, 7);
         let mode = [Mode::Sum, Mode::Max, Mode::LogSum, Mode::LogMax][round % 4];
         let logs = matches!(mode, Mode::LogSum | Mode::LogMax);

@@ -2,7 +2,7 @@
 //! where a run goes on with others. PoCL gives as many devices as its environment says, so these
 //! tests run in a process of their own.
 
-use crate::gpu::{all_numbers, device, warnings_but_of_time};
+use crate::gpu::{all_numbers, device, every, warnings_but_of_time};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use zipfold::Outcome;
@@ -170,7 +170,13 @@ fn several_devices_have_the_bits_of_one() {
                 &[tile, ("device.rows", "block")],
                 &[tile, ("device.rows", "overlap")],
             ];
-            for set in sets {
+            // PoCL compiles the kernels of each: the plan's, and one of the others in turn.
+            let turn = [0, 2, 3][at % 3];
+            let chosen = |which: usize| every(3) == 1 || which == 1 || which == turn;
+            for set in (0..sets.len())
+                .filter(|which| chosen(*which))
+                .map(|which| sets[which])
+            {
                 let one = ran(&asked, wanted[0], set);
                 let numbers = all_numbers(&asked.1, &one);
                 for device in &wanted[1..] {
@@ -313,8 +319,8 @@ fn a_run_goes_on_with_another_number_of_devices() {
         .into_iter()
         .filter(|_| !wanted.is_empty())
     {
-        let (problem, job) = asked(folds, Domain::Cross, 9000);
-        let small = Overrides::read([("batch", "1")]).unwrap();
+        let (problem, job) = asked(folds, Domain::Cross, 4200);
+        let small = Overrides::read([("batch", "1"), ("device.tile", "512")]).unwrap();
         let whole = Options {
             threads: 2,
             device: wanted[0],

@@ -275,7 +275,7 @@ fn sums_over_many_blocks_have_the_bits_of_one_run() {
     for domain in DOMAINS {
         let asked = Asked {
             value: VALUES[0],
-            rows: (5000, None),
+            rows: (2700, None),
             domain: Some(domain),
             precision: Precision::F64,
             more: "",

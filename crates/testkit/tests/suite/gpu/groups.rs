@@ -86,7 +86,7 @@ fn devices_sweep_each_two_groups() {
     let mut swept = BTreeSet::new();
     let mut host = vec![];
     // The oracle takes a second for a question.
-    let asked = if every(2) == 1 { 84 } else { 56 };
+    let asked = if every(2) == 1 { 84 } else { 36 };
     for (at, fold) in FOLDS
         .iter()
         .cycle()
