@@ -44,7 +44,7 @@ use zipfold_plan::device::Runtime;
 use zipfold_plan::device::fixed::{BinSums, Fixed};
 use zipfold_plan::device::open_pairs::OpenPairs;
 use zipfold_plan::device::pair_tiles::PairTiles;
-use zipfold_plan::device::sweeps::{CutoffBand, Shape, Sweeps, filtered, is_extreme};
+use zipfold_plan::device::sweeps::{CutoffBand, Shape, Sweeps, filtered, is_extreme, requested};
 use zipfold_plan::executor::Folded;
 use zipfold_plan::overrides::Residency;
 use zipfold_plan::sweep as tree;
@@ -337,7 +337,7 @@ fn counters(job: &Job, shape: &Shape) -> Option<usize> {
     let [Fold::Histogram(h)] = job.folds.as_slice() else {
         return None;
     };
-    folds::dynamic(h, shape)
+    requested(&job.low, h, shape)
 }
 
 /// Others a block takes where their order does not matter: enough blocks to fill the device, enough

@@ -379,6 +379,8 @@ fn look_ups(h: &Histogram) -> f64 {
 /// device memory, of many cells (`bench/records/h100/2026-11-28-values.md`).
 const OF_TERM: f64 = 150.0;
 const FAR_TERM: f64 = 1240.0;
+/// Those of a weight of one of many sizes, which is split by its digits, too.
+const OF_DIGITS: f64 = 255.0;
 
 /// Terms that a pair adds to sums of this kind.
 fn terms_of(terms: SummedTerms) -> f64 {
@@ -403,7 +405,10 @@ fn far_operations(h: &Histogram) -> f64 {
 fn sum_operations(h: &Histogram) -> f64 {
     let sums = BinSums::for_histogram(h).unwrap_or_default();
     let words = |fixed: Fixed| fixed.private.unwrap_or(fixed.words) as f64;
-    let weights = sums.weights.map_or(0.0, |fixed| 18.0 + 19.0 * words(fixed));
+    let weights = sums.weights.map_or(0.0, |fixed| match fixed.split {
+        true => 18.0 + 19.0 * words(fixed),
+        false => OF_DIGITS,
+    });
     let values = sums.values.map_or(0.0, |fixed| 14.0 * words(fixed));
     let formulas = sums.formulas.iter();
     let formulas = formulas.map(|(terms, ..)| OF_TERM * terms_of(*terms));

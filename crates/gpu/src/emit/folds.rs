@@ -25,9 +25,7 @@ use std::fmt::Write;
 use zipfold_core::fold::{Extremes, Histogram, Reduce, ReduceOp};
 use zipfold_core::{Job, Precision};
 use zipfold_plan::device::bins::{Band, Cells, Scale};
-use zipfold_plan::device::fixed::BinSums;
-use zipfold_plan::device::sweeps::{CutoffBand, Shape};
-use zipfold_plan::sweep::SHARED;
+use zipfold_plan::device::sweeps::{self, CutoffBand, Shape};
 
 /// Adds the tally of pairs beyond the cut-off and of NaN: four numbers a thread.
 pub fn with_tally(mut fold: FoldText, shape: &Shape) -> FoldText {
@@ -319,11 +317,12 @@ pub fn histogram(
     };
     let place = place(f, value);
     let sums = SumText::new(f, shape, value, &inside(f));
+    let requested = sweeps::requested(&job.low, f, shape);
     // One counter more than cells: what single precision cannot place is counted there, without a
     // branch.
     let count = if copies > 0 {
         let places = (cells + 1) * copies;
-        out.shared += &match dynamic(f, shape) {
+        out.shared += &match requested {
             Some(bytes) => format!("ZF_DYNAMIC(zf_u32, bins, {});", bytes / 4),
             None => format!("ZF_SHARED zf_u32 bins[{places}];"),
         };
@@ -337,7 +336,7 @@ pub fn histogram(
         "{ const zf_u32 old = ZF_ADD_GLOBAL(&low[cell], 1u); if (old == 0xffffffffu) ZF_ADD_GLOBAL(&high[cell], 1u); }"
             .into()
     };
-    sums.extend(&mut out, dynamic(f, shape).is_some());
+    sums.extend(&mut out, requested.is_some());
     let add = sums.add();
     let Some(bands) = bands else {
         out.absorb = format!("{{ {place} {count} {add} }}");
@@ -356,16 +355,6 @@ pub fn histogram(
     let spare = (copies > 0).then_some(cells);
     out.absorb = decide(bands, &values, &out.absorb, (&mark(step), spare), square);
     out
-}
-
-/// The bytes of counters and sums that the launch of a kernel requests: more than any block has
-/// without.
-pub fn dynamic(f: &Histogram, shape: &Shape) -> Option<usize> {
-    let sums = BinSums::for_histogram(f).and_then(|sums| sums.private());
-    let counters = f.cells() * (1 + sums.unwrap_or(0)) + 1;
-    let bytes = counters * shape.copies * 4;
-    let tables = if shape.filter { Cells::bytes(f) } else { 0 };
-    (shape.tiled.is_none() && bytes + tables > SHARED + 4).then_some(bytes)
 }
 
 /// Adds what counts by single precision needs to the texts of a histogram. It leaves in `absorb` the

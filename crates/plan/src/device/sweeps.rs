@@ -421,6 +421,20 @@ fn private_words(h: &Histogram) -> Option<usize> {
     Some(h.cells().saturating_mul(1 + sums))
 }
 
+/// Returns the bytes of counters and sums of `h` that the launch of a kernel requests, where they do
+/// not fit next to rows, tables and waiting pairs without a request, or would leave them little.
+pub fn requested(low: &Lowered, h: &Histogram, shape: &Shape) -> Option<usize> {
+    if shape.tiled.is_some() || shape.copies == 0 {
+        return None;
+    }
+    // One place more per copy.
+    let bytes = (private_words(h)? + 1) * shape.copies * 4;
+    let tables = if shape.filter { Cells::bytes(h) } else { 0 };
+    let others = shared_rows(low, shape) + WAITING + tables;
+    let is_large = bytes + tables > tree::SHARED + 4 || bytes + others > SHARED_MEMORY;
+    is_large.then_some(bytes)
+}
+
 /// Returns whether rows of `width` numbers are kept in registers.
 pub fn is_short(width: usize) -> bool {
     width <= tree::HELD

@@ -210,7 +210,7 @@ fn parts_of_rows_hold_their_rows_alone() {
             continue;
         }
         let problem = problem(asked.about);
-        let data = data(&problem, 1536, 2);
+        let data = data(&problem, 2500, 2);
         let bytes = |count: usize| {
             let parts = parts((&problem, &data), ("off", 128), count).unwrap();
             parts
