@@ -3,7 +3,7 @@
     python bench/device_values.py target/release/zipfold --device cuda [--rows 200000] [--host-rows 20000] [--turns 3]
 
 Random points in a cube with a fourth number, and weights from 10⁻⁶ to 10⁶. For each question a line: pairs a second of the kernels (the least seconds of some turns), the
-ratio to counts by the same bins, those of the host, and whether the device's answer of the first `--host-rows` rows has the bits of the host's.
+ratio to counts by the same bins, the predicted seconds to the measured ones, those of the host, and whether the device's answer of the first `--host-rows` rows has the bits of the host's.
 """
 
 import argparse
@@ -35,7 +35,7 @@ def answer(asked, folder, table, words, device):
         raise SystemExit(f"{' '.join(command)}\n{done.stderr}")
     told = json.loads(done.stdout)
     found = dict(np.load(folder / "out.npz"))
-    return told["seconds"]["kernel"], found
+    return told["seconds"]["kernel"], told["plan"]["seconds"], found
 
 
 def main() -> None:
@@ -47,8 +47,8 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=3)
     asked = parser.parse_args()
     asked.binary = str(Path(asked.binary).resolve())
-    print("| rows | bins | question | pairs/s | to counts | host, pairs/s | bits |")
-    print("|---|---:|---|---:|---:|---:|---|")
+    print("| rows | bins | question | pairs/s | to counts | predicted to measured | host, pairs/s | bits |")
+    print("|---|---:|---|---:|---:|---:|---:|---|")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         random = np.random.default_rng(1)
@@ -61,15 +61,16 @@ def main() -> None:
                 counts = None
                 for question, words in ASKED:
                     words = ["--bins", str(bins), "--range", "0", "1.8", *words]
-                    times = [answer(asked, folder, "x.npy", words, asked.device)[0] for _ in range(asked.turns)]
-                    rate = asked.rows * (asked.rows - 1) / 2 / min(times)
+                    turns = [answer(asked, folder, "x.npy", words, asked.device)[:2] for _ in range(asked.turns)]
+                    least, predicted = min(turns)
+                    rate = asked.rows * (asked.rows - 1) / 2 / least
                     counts = counts or rate
-                    seconds, wanted = answer(asked, folder, "few.npy", words, "cpu")
-                    got = answer(asked, folder, "few.npy", words, asked.device)[1]
+                    seconds, _, wanted = answer(asked, folder, "few.npy", words, "cpu")
+                    *_, got = answer(asked, folder, "few.npy", words, asked.device)
                     same = wanted.keys() == got.keys() and all(wanted[key].tobytes() == got[key].tobytes() for key in wanted)
                     host = asked.host_rows * (asked.host_rows - 1) / 2 / seconds
                     bits = "equal" if same else "DIFFERENT"
-                    print(f"| {asked.rows} {kind} | {bins} | {question} | {rate:.3g} | {rate / counts:.3f} | {host:.3g} | {bits} |", flush=True)
+                    print(f"| {asked.rows} {kind} | {bins} | {question} | {rate:.3g} | {rate / counts:.3f} | {predicted / least:.2f} | {host:.3g} | {bits} |", flush=True)
 
 
 if __name__ == "__main__":
