@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 use std::collections::HashSet;
 use zipfold_core::problem::Problem;
-use zipfold_core::{Data, Domain, Precision, Table, describe};
+use zipfold_core::{Data, Domain, Job, Precision, Table, describe};
 use zipfold_gpu::rows::data_facts;
 use zipfold_gpu::runtime::nvrtc;
 use zipfold_gpu::{Facts, Runtime, engine};
@@ -44,6 +44,14 @@ fn half_of(pair: &str) -> bool {
 /// Whether all kernels are compiled, also those in double precision of three folds of four.
 fn is_long() -> bool {
     std::env::var_os("ZIPFOLD_LONG").is_some()
+}
+
+/// The programs of a question on a device, by name.
+fn programs(job: &Job, facts: &Facts, overrides: &Overrides) -> Vec<(String, String)> {
+    let plan = choose(job, &Machine::default(), overrides).unwrap();
+    let ranges = data_facts(job, std::slice::from_ref(facts), overrides);
+    let plan = device::plan_for(job, plan, facts, overrides, ranges.as_ref()).unwrap();
+    engine::sources(job, &plan, Runtime::Cuda).unwrap()
 }
 
 /// Compiles the kernels of some of the pairs; at least so many there must be.
@@ -189,12 +197,11 @@ fn kernels_of_sums_boxes_and_cut_offs_compile_and_spill_nothing() {
                 weights: vec![weights; problem.folds.len()],
             };
             let job = describe(&problem, data).unwrap();
-            let plan = choose(&job, &Machine::default(), &Overrides::default()).unwrap();
-            let facts = Facts::described(Runtime::Cuda);
-            let overrides = Overrides::default();
-            let ranges = data_facts(&job, std::slice::from_ref(&facts), &overrides);
-            let plan = device::plan_for(&job, plan, &facts, &overrides, ranges.as_ref()).unwrap();
-            let sources = engine::sources(&job, &plan, Runtime::Cuda).unwrap();
+            let sources = programs(
+                &job,
+                &Facts::described(Runtime::Cuda),
+                &Overrides::default(),
+            );
             let named = |(name, source)| {
                 (
                     format!("{space} {pair} {folds} {name} {precision:?}"),
@@ -297,12 +304,7 @@ fn counters_and_sums_fit_next_to_wide_rows() {
             weights: vec![None],
         };
         let job = describe(&problem, data).unwrap();
-        let overrides = Overrides::default();
-        let plan = choose(&job, &Machine::default(), &overrides).unwrap();
-        let facts = Facts::described(Runtime::Cuda);
-        let ranges = data_facts(&job, std::slice::from_ref(&facts), &overrides);
-        let plan = device::plan_for(&job, plan, &facts, &overrides, ranges.as_ref()).unwrap();
-        let sources = engine::sources(&job, &plan, Runtime::Cuda).unwrap();
+        let sources = programs(&job, &Facts::described(Runtime::Cuda), &Overrides::default());
         let named = move |(name, source)| (format!("{dim} {precision:?} {fold} {name}"), source);
         sources.into_iter().map(named).collect::<Vec<(String, String)>>()
     });
@@ -343,12 +345,11 @@ fn programs_of_one_text_compile_apart() {
         weights: vec![],
     };
     let job = describe(&problem, data).unwrap();
-    let overrides = Overrides::default();
-    let plan = choose(&job, &Machine::default(), &overrides).unwrap();
-    let facts = Facts::described(Runtime::Cuda);
-    let ranges = data_facts(&job, std::slice::from_ref(&facts), &overrides);
-    let plan = device::plan_for(&job, plan, &facts, &overrides, ranges.as_ref()).unwrap();
-    let sources = engine::sources(&job, &plan, Runtime::Cuda).unwrap();
+    let sources = programs(
+        &job,
+        &Facts::described(Runtime::Cuda),
+        &Overrides::default(),
+    );
     assert!(sources.len() > 1, "one program");
     // The first of them where nothing is said.
     let text = engine::text_of(&sources);
@@ -444,15 +445,11 @@ fn kernels(pairs: std::ops::Range<usize>) -> Vec<(String, usize, String)> {
                     } else {
                         Overrides::default()
                     };
-                    let plan = choose(&job, &Machine::default(), &overrides).unwrap();
                     let facts = Facts {
                         capability: arch,
                         ..Facts::described(Runtime::Cuda)
                     };
-                    let ranges = data_facts(&job, std::slice::from_ref(&facts), &overrides);
-                    let plan =
-                        device::plan_for(&job, plan, &facts, &overrides, ranges.as_ref()).unwrap();
-                    for (name, source) in engine::sources(&job, &plan, Runtime::Cuda).unwrap() {
+                    for (name, source) in programs(&job, &facts, &overrides) {
                         out.push((
                             format!("{pair} {fold} {name} {precision:?} {input}"),
                             arch,

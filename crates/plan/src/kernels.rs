@@ -10,7 +10,7 @@ use crate::device::fixed::{BinSums, Fixed};
 use crate::device::images::shifts;
 use crate::device::matrix::{Matrix, MatrixKernel};
 use crate::device::products;
-use crate::device::sweeps::Sweeps;
+use crate::device::sweeps::{Sweeps, private_words};
 use crate::device::{self, Facts};
 use crate::low_precision::ProductType;
 use crate::overrides::MatrixUnits;
@@ -338,8 +338,7 @@ fn fold_operations(fold: &Fold, work: &device::DeviceWork, widest: usize) -> f64
 /// Blocks of threads that a multiprocessor has room for, where one copy of the counters and sums is
 /// large.
 fn blocks_of_large(h: &Histogram) -> Option<f64> {
-    let sums = BinSums::for_histogram(h).and_then(|sums| sums.private());
-    let bytes = h.cells() * 4 * (1 + sums.unwrap_or(0));
+    let bytes = 4 * private_words(h)?;
     (bytes > SHARED).then(|| (UNIT / bytes).max(1) as f64)
 }
 

@@ -358,16 +358,15 @@ impl Shape {
             None if is_tiled(job, overrides, &shape)? => tiled(job, runtime, overrides, shape),
             None => shape,
         };
-        // Rows first; counters and sums get what shared memory is left.
-        let taken = shared_rows(&job.low, &shape);
+        // Counters and sums get what shared memory others leave.
         let copies = if let Fold::Histogram(h) = &job.folds[0] {
             private_words(h).map_or(0, |words| {
                 let most = match shape.tiled {
                     None => common.requestable,
                     Some(_) => SHARED_MEMORY,
                 };
-                let tables = if shape.filter { Cells::bytes(h) } else { 0 };
-                let room = |bytes: usize| bytes.saturating_sub(taken + WAITING + tables);
+                let others = next_to_counters(&job.low, h, &shape);
+                let room = |bytes: usize| bytes.saturating_sub(others);
                 copies(words, runtime, overrides, [SHARED_MEMORY, most].map(room))
             })
         } else {
@@ -416,7 +415,7 @@ fn scattered(job: &Job, shape: &Shape) -> tree::Sweep {
 
 /// Returns the words of shared memory that one copy of the counters and sums of `h` takes; none if
 /// its sums have too many words.
-fn private_words(h: &Histogram) -> Option<usize> {
+pub(crate) fn private_words(h: &Histogram) -> Option<usize> {
     let sums = BinSums::for_histogram(h)?.private()?;
     Some(h.cells().saturating_mul(1 + sums))
 }
@@ -429,10 +428,19 @@ pub fn requested(low: &Lowered, h: &Histogram, shape: &Shape) -> Option<usize> {
     }
     // One place more per copy.
     let bytes = (private_words(h)? + 1) * shape.copies * 4;
-    let tables = if shape.filter { Cells::bytes(h) } else { 0 };
-    let others = shared_rows(low, shape) + WAITING + tables;
-    let is_large = bytes + tables > tree::SHARED + 4 || bytes + others > SHARED_MEMORY;
+    let is_large = bytes + tables(h, shape) > tree::SHARED + 4
+        || bytes + next_to_counters(low, h, shape) > SHARED_MEMORY;
     is_large.then_some(bytes)
+}
+
+/// Bytes of shared memory that rows, tables of edges and waiting pairs take next to counters.
+fn next_to_counters(low: &Lowered, h: &Histogram, shape: &Shape) -> usize {
+    shared_rows(low, shape) + WAITING + tables(h, shape)
+}
+
+/// Bytes of the tables in which single precision looks up edges.
+fn tables(h: &Histogram, shape: &Shape) -> usize {
+    if shape.filter { Cells::bytes(h) } else { 0 }
 }
 
 /// Returns whether rows of `width` numbers are kept in registers.
