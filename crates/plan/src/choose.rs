@@ -314,6 +314,10 @@ fn isa(machine: &Machine, overrides: &Overrides) -> Result<Isa> {
     if have.contains(&isa) {
         return Ok(isa);
     }
+    // All 64-bit ARM has NEON, so nothing is compiled for less.
+    if isa == Isa::Scalar {
+        return Ok(have[0]);
+    }
     let have: Vec<&str> = have.iter().map(|i| i.name()).collect();
     let e = Error::request(format!(
         "this machine has no instruction set '{}'",

@@ -44,3 +44,22 @@ pub fn each_of<T: Copy, U: Copy, const N: usize>(
 ) -> [U; N] {
     array_of(|at| of(from[at]))
 }
+
+/// The numbers of the set bits of an index below 16, in order, and zeros behind.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+pub(super) const FRONT: [[u32; 4]; 16] = {
+    let mut table = [[0; 4]; 16];
+    let mut bits = 0;
+    while bits < 16 {
+        let (mut lane, mut at) = (0, 0);
+        while lane < 4 {
+            if bits >> lane & 1 == 1 {
+                table[bits][at] = lane;
+                at += 1;
+            }
+            lane += 1;
+        }
+        bits += 1;
+    }
+    table
+};

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicU8, Ordering};
 /// An instruction set, ordered by preference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Isa {
-    /// Arrays in portable Rust.
+    /// SSE2 on x86-64, and arrays in portable Rust with the same bits where neither SSE2 nor NEON is.
     Scalar,
-    /// NEON of 64-bit ARM.
+    /// NEON, which all 64-bit ARM has.
     Neon,
     /// AVX2 with FMA.
     Avx2,
@@ -19,10 +19,16 @@ impl Isa {
     /// All of them, worst first.
     pub const ALL: [Isa; 4] = [Isa::Scalar, Isa::Neon, Isa::Avx2, Isa::Avx512];
 
+    /// The worst one of this architecture, which all of its processors have.
+    pub const WORST: Isa = match cfg!(target_arch = "aarch64") {
+        true => Isa::Neon,
+        false => Isa::Scalar,
+    };
+
     /// Whether this processor has it.
     pub fn is_available(self) -> bool {
         match self {
-            Isa::Scalar => true,
+            Isa::Scalar => !cfg!(target_arch = "aarch64"),
             #[cfg(target_arch = "aarch64")]
             Isa::Neon => true,
             #[cfg(target_arch = "x86_64")]
@@ -75,12 +81,11 @@ impl Isa {
         asked.unwrap_or(Isa::Avx512).clamp_to_hardware()
     }
 
-    /// This one, or the best below it that the processor has. Called for every line of values, so
+    /// This one, or the best below it that the processor has, or its worst. Called for every line of values, so
     /// that it takes a load and a test.
     #[inline]
     pub fn clamp_to_hardware(self) -> Isa {
-        /// A bit for each instruction set that is there; 0 before anybody asked, since portable
-        /// code always is.
+        /// A bit for each instruction set that is there; 0 before anybody asked, since one always is.
         static THERE: AtomicU8 = AtomicU8::new(0);
         let bit = |isa: Isa| 1u8 << isa as u8;
         let mut there = THERE.load(Ordering::Relaxed);
@@ -95,7 +100,7 @@ impl Isa {
             .into_iter()
             .rev()
             .find(|isa| *isa <= self && there & bit(*isa) != 0)
-            .unwrap_or(Isa::Scalar)
+            .unwrap_or(Isa::WORST)
     }
 
     /// The name that [`std::str::FromStr`] reads.

@@ -9,6 +9,13 @@
 mod arrays;
 mod isa;
 pub mod math;
+#[cfg_attr(
+    any(target_arch = "x86_64", target_arch = "aarch64"),
+    allow(
+        dead_code,
+        reason = "other processors run it; here tests compare with it"
+    )
+)]
 mod scalar;
 
 #[cfg(target_arch = "x86_64")]
@@ -17,6 +24,8 @@ mod avx2;
 mod avx512;
 #[cfg(target_arch = "aarch64")]
 mod neon;
+#[cfg(target_arch = "x86_64")]
+mod sse2;
 #[cfg(target_arch = "x86_64")]
 pub mod tables;
 #[cfg(test)]
@@ -32,6 +41,8 @@ pub use avx2::Avx2;
 pub use avx512::Avx512;
 #[cfg(target_arch = "aarch64")]
 pub use neon::Neon;
+#[cfg(target_arch = "x86_64")]
+pub use sse2::Sse2;
 
 /// A kernel over vectors of `T`. `run` and all that it calls must be `#[inline(always)]`.
 pub trait Kernel<T: Element> {
@@ -100,9 +111,12 @@ macro_rules! element {
                     #[cfg(target_arch = "x86_64")]
                     // SAFETY: as above.
                     Isa::Avx2 => unsafe { avx2::shell(kernel) },
+                    #[cfg(target_arch = "x86_64")]
+                    _ => sse2::shell(kernel),
                     #[cfg(target_arch = "aarch64")]
-                    // SAFETY: as above.
-                    Isa::Neon => unsafe { neon::shell(kernel) },
+                    // SAFETY: it is part of the architecture.
+                    _ => unsafe { neon::shell(kernel) },
+                    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
                     _ => scalar::shell(kernel),
                 }
             }

@@ -4,6 +4,7 @@
     reason = "the macro `op!` states the reason once"
 )]
 
+use super::arrays::FRONT;
 use super::{Element, Kernel, Lanes, Widen};
 use core::arch::aarch64::*;
 
@@ -30,24 +31,6 @@ macro_rules! op {
         unsafe { $e }
     };
 }
-
-/// The numbers of the set bits of an index below 16, in order, and zeros behind.
-const FRONT: [[u32; 4]; 16] = {
-    let mut table = [[0; 4]; 16];
-    let mut bits = 0;
-    while bits < 16 {
-        let (mut lane, mut at) = (0, 0);
-        while lane < 4 {
-            if bits >> lane & 1 == 1 {
-                table[bits][at] = lane;
-                at += 1;
-            }
-            lane += 1;
-        }
-        bits += 1;
-    }
-    table
-};
 
 /// The row of [`FRONT`] of the lowest four bits.
 ///

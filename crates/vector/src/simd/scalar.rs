@@ -23,7 +23,7 @@ macro_rules! scalar {
             type V = [$t; $n];
             type M = [bool; $n];
             const N: usize = $n;
-            const REGISTERS: usize = 8;
+            const REGISTERS: usize = 16;
             const FUSED: bool = false;
 
             #[inline(always)]
@@ -185,8 +185,8 @@ macro_rules! scalar {
         }
     };
 }
-scalar!(f32, 8, i32, 23);
-scalar!(f64, 4, i64, 52);
+scalar!(f32, 4, i32, 23);
+scalar!(f64, 2, i64, 52);
 
 /// a · 2ⁿ in two steps, of which only the second may round. For `f32` results the first is exact in
 /// any case.
@@ -203,10 +203,10 @@ fn libm_scale(a: f64, n: i32) -> f64 {
 
 impl Widen for Scalar {
     #[inline(always)]
-    fn widen(self, v: [f32; 8]) -> [[f64; 4]; 2] {
+    fn widen(self, v: [f32; 4]) -> [[f64; 2]; 2] {
         [
             array_of(|i| f64::from(v[i])),
-            array_of(|i| f64::from(v[i + 4])),
+            array_of(|i| f64::from(v[i + 2])),
         ]
     }
 }

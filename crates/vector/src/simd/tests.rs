@@ -123,12 +123,25 @@ impl<T: Element> Kernel<T> for Operations<'_, T> {
     }
 }
 
-fn check<T: Element>(a: [f64; 16], b: [f64; 16]) {
+/// Runs a kernel on an instruction set of this processor, or on arrays.
+fn run<T: Element, K: Kernel<T>>(isa: Option<Isa>, kernel: K) -> K::Output
+where
+    Scalar: Lanes<T>,
+{
+    match isa {
+        Some(isa) => T::dispatch(isa, kernel),
+        None => scalar::shell(kernel),
+    }
+}
+
+fn check<T: Element>(a: [f64; 16], b: [f64; 16])
+where
+    Scalar: Lanes<T>,
+{
     let (a, b) = (a.map(T::from_f64), b.map(T::from_f64));
-    let reference = Isa::Scalar;
-    let want = rows(reference, &a, &b);
+    let want = rows(None, &a, &b);
     for isa in Isa::available() {
-        for ((name, got), (_, want)) in rows(isa, &a, &b).into_iter().zip(&want) {
+        for ((name, got), (_, want)) in rows(Some(isa), &a, &b).into_iter().zip(&want) {
             for lane in 0..16 {
                 let (x, y) = (got[lane], want[lane]);
                 assert!(
@@ -141,14 +154,17 @@ fn check<T: Element>(a: [f64; 16], b: [f64; 16]) {
 }
 
 /// The results for 16 lanes, regardless of what the vectors hold.
-fn rows<T: Element>(isa: Isa, a: &[T; 16], b: &[T; 16]) -> Vec<(&'static str, Vec<f64>)> {
-    let lanes = T::dispatch(isa, Count);
+fn rows<T: Element>(isa: Option<Isa>, a: &[T; 16], b: &[T; 16]) -> Vec<(&'static str, Vec<f64>)>
+where
+    Scalar: Lanes<T>,
+{
+    let lanes = run(isa, Count);
     let mut all: Vec<(&'static str, Vec<f64>)> = Vec::new();
     for at in (0..16).step_by(lanes) {
         let (mut x, mut y) = (*a, *b);
         x.rotate_left(at);
         y.rotate_left(at);
-        for (i, (name, values)) in T::dispatch(isa, Operations(&x, &y)).into_iter().enumerate() {
+        for (i, (name, values)) in run(isa, Operations(&x, &y)).into_iter().enumerate() {
             if all.len() <= i {
                 all.push((name, Vec::new()));
             }
@@ -192,10 +208,28 @@ fn operations_agree_with_scalar_ones() {
 }
 
 #[test]
+fn operations_agree_for_all_exponents() {
+    let mut state = 0u64;
+    let mut next = || {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        (state ^ state >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9)
+    };
+    let finite = |x: f64| if x.is_finite() { x } else { 1.5 };
+    for _ in 0..2000 {
+        let narrow = std::array::from_fn(|_| f64::from(f32::from_bits((next() >> 32) as u32)));
+        let wide: [f64; 16] = std::array::from_fn(|_| f64::from_bits(next()));
+        let exponents = std::array::from_fn(|_| (next() >> 40) as f64 / 2048.0 - 4096.0);
+        check::<f32>(narrow.map(finite), exponents);
+        check::<f64>(wide.map(finite), exponents);
+    }
+}
+
+#[test]
 fn names_are_read_and_clamped() {
     for isa in Isa::ALL {
         assert_eq!(isa.name().parse(), Ok(isa));
-        assert!(isa.clamp_to_hardware() <= isa && isa.clamp_to_hardware().is_available());
+        let there = isa.clamp_to_hardware();
+        assert!(there.is_available() && there <= isa.max(Isa::WORST));
     }
     assert!("sse9".parse::<Isa>().is_err());
 }
