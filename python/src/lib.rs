@@ -37,6 +37,7 @@ fn _zipfold(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(store::store_plan, module)?)?;
     module.add_function(wrap_pyfunction!(store::store_plan_file, module)?)?;
     module.add_function(wrap_pyfunction!(store::store_work, module)?)?;
+    module.add_function(wrap_pyfunction!(store::store_files_of_share, module)?)?;
     module.add_function(wrap_pyfunction!(store::store_status, module)?)?;
     module.add_function(wrap_pyfunction!(store::store_merge, module)?)?;
     module.add_function(wrap_pyfunction!(store::store_save, module)?)?;

@@ -6,14 +6,14 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use zipfold::internals::Job;
 use zipfold::internals::core::fold::{Fold, Layout, Numbers, Role, Tally};
-use zipfold::{Outcome, Output};
+use zipfold::{Error, Outcome, Output};
 
 /// Answer `at` of `job`.
 pub(crate) fn result<'py>(
     py: Python<'py>,
     job: &Job,
-    outcome: &mut Outcome,
-    at: usize,
+    (outcome, at): (&mut Outcome, usize),
+    told: &dyn Fn(Error) -> Error,
 ) -> PyResult<Bound<'py, PyDict>> {
     let out = PyDict::new(py);
     // Matrices are moved, not copied.
@@ -26,7 +26,8 @@ pub(crate) fn result<'py>(
         }
         _ => {}
     }
-    let Some(answer) = outcome.columns(job, at).map_err(|e| raise(py, &e))? else {
+    let columns = outcome.columns(job, at);
+    let Some(answer) = columns.map_err(|e| raise(py, &told(e)))? else {
         return Ok(out);
     };
     for column in answer.arrays() {

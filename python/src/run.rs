@@ -185,7 +185,18 @@ pub(crate) fn answer<'py>(
     py: Python<'py>,
     problem: &Problem,
     job: &Job,
+    outcome: Outcome,
+) -> PyResult<Bound<'py, PyDict>> {
+    answer_or(py, problem, job, outcome, &|e| e)
+}
+
+/// As [`answer`]; `told` is what an error becomes while matches are read from files.
+pub(crate) fn answer_or<'py>(
+    py: Python<'py>,
+    problem: &Problem,
+    job: &Job,
     mut outcome: Outcome,
+    told: &dyn Fn(Error) -> Error,
 ) -> PyResult<Bound<'py, PyDict>> {
     let out = PyDict::new(py);
     warn(py, &outcome.warnings)?;
@@ -200,7 +211,7 @@ pub(crate) fn answer<'py>(
     out.set_item("space", domain_word(job.space.domain))?;
     let results = PyList::empty(py);
     for at in 0..job.answers() {
-        results.append(result(py, job, &mut outcome, at)?)?;
+        results.append(result(py, job, (&mut outcome, at), told)?)?;
     }
     out.set_item("results", results)?;
     Ok(out)

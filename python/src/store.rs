@@ -2,7 +2,7 @@
 
 use crate::errors::{raise, words};
 use crate::options::{Given, problem};
-use crate::run::{Named, Weights, answer, data, warn};
+use crate::run::{Named, Weights, answer_or, data, warn};
 use crate::watch::attended;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -98,6 +98,18 @@ pub(crate) fn store_work(
     json(py, serde_json::to_string(&worked))
 }
 
+/// The names of the files of the plan that share `number`, from 1, reads; none where it needs all.
+#[pyfunction]
+pub(crate) fn store_files_of_share(
+    py: Python<'_>,
+    store: PathBuf,
+    number: usize,
+) -> PyResult<Option<Vec<String>>> {
+    let budget = Budget::new(zipfold::internals::io::memory::usual());
+    let names = py.detach(|| Store::open(&store).files_of_share(number, &budget));
+    names.map_err(|e| raise(py, &e))
+}
+
 /// The time after which a worker is lost, in seconds.
 fn life(py: Python<'_>, seconds: f64) -> PyResult<Duration> {
     let life = Duration::try_from_secs_f64(seconds).ok();
@@ -126,10 +138,10 @@ pub(crate) fn store_merge(
     incomplete: bool,
     given: Given,
 ) -> PyResult<(Bound<'_, PyDict>, Vec<usize>)> {
+    let store = Store::open(&store);
     let done = attended(py, false, None, |shared| {
         let tell = |p| shared.tell(p);
         let mut options = given.options(shared, &tell, false)?;
-        let store = Store::open(&store);
         let loaded = store.load(&options.budget)?;
         options.overrides = loaded.manifest.overrides()?.and(&options.overrides);
         let (answer, missing) = store.merge(&loaded, (&Target::Memory, incomplete), &options)?;
@@ -137,7 +149,8 @@ pub(crate) fn store_merge(
         Ok((problem, job, outcome, missing))
     })?;
     let (problem, job, outcome, missing) = done.map_err(|e| raise(py, &e))?;
-    Ok((answer(py, &problem, &job, outcome)?, missing))
+    let told = |e| store.made_again(e);
+    Ok((answer_or(py, &problem, &job, outcome, &told)?, missing))
 }
 
 /// Writes the answer of the parts of a store to a file: its names, and the shares that are missing.
@@ -165,8 +178,8 @@ pub(crate) fn store_save(
         options.overrides = loaded.manifest.overrides()?.and(&options.overrides);
         let target = destination::target(&path, &loaded.manifest.problem, output);
         let (answer, missing) = store.merge(&loaded, (&target, incomplete), &options)?;
-        let written = answer.save(&path, output)?;
-        Ok((written, missing))
+        let written = answer.save(&path, output);
+        Ok((written.map_err(|e| store.made_again(e))?, missing))
     })?;
     done.map_err(|e| raise(py, &e))
 }

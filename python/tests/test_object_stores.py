@@ -807,88 +807,30 @@ def test_a_machine_fetches_inputs_once(rng, tmp_path, machine):
     del job
 
 
-def test_mirrors_are_few_and_those_that_were_left_go(rng, machine):
-    left = machine / "zipfold-mirror-left"
-    left.mkdir()
-    (left / ".lock").touch()
-    os.utime(left / ".lock", (1, 1))
-    for at in range(6):
-        zf.submit(zf.pairs([[0.0], [1.0]]).sum(), executor=None, store=f"memory://few/{at}", shares=1)
-    assert len(list(machine.glob("zipfold-mirror-*"))) == 4 and not left.exists()
-    for at in range(6):
-        assert zf.work(f"memory://few/{at}")["done"] == [1]
-    # Nobody removes what another one uses.
-    with mirrors.held(str(machine / "zipfold-mirror-used")):
-        (machine / "zipfold-mirror-used" / "a").touch()
-        script = f"from zipfold import mirrors\nwith mirrors.held({str(machine / 'zipfold-mirror-used')!r}):\n    pass"
-        subprocess.run([sys.executable, "-c", script], check=True)
-        assert (machine / "zipfold-mirror-used" / "a").exists()
+@pytest.mark.parametrize("sent", [True, False])
+def test_a_share_of_squares_fetches_its_rows_alone(rng, tmp_path, machine, sent):
+    rows = rng.random((20000, 2))
+    np.save(tmp_path / "x.npy", rows)
+    question = zf.pairs(rows).histogram(5, (0, 0.01))
+    problem = {
+        "schema": 1,
+        "x": {"name": str(tmp_path / "x.npy")},
+        "pair": {"metric": "euclidean"},
+        "domain": "triangle",
+        "folds": [{"kind": "histogram", "axes": [{"bins": 5, "range": [0.0, 0.01]}]}],
+    }
+    path = tmp_path / "problem.json"
+    path.write_text(json.dumps(problem))
+    url = f"counted://{tmp_path}/squares-{sent}"
+    job = zf.submit(question if sent else path, executor=None, store=url, shares=8, **HOW)
     mirrors._let_all_go()
-    assert list(machine.glob("zipfold-mirror-*")) == []
-
-
-#: A process that forks while it fills a mirror. It has filled it, or ends; the fork lives until its input ends.
-FORKS = """
-import os, sys
-from zipfold import mirrors
-
-root, how = sys.argv[1:]
-with mirrors.held(root):
-    with mirrors.filling(root):
-        if os.fork() == 0:
-            sys.stdin.read()
-            os._exit(0)
-        if how == "ends":
-            print(how, flush=True)
-            os._exit(0)
-    print(how, flush=True)
-    sys.stdin.read()
-mirrors._let_all_go()
-os._exit(0)
-"""
-
-
-@pytest.mark.parametrize("how", ["has filled it", "ends"])
-def test_a_fork_keeps_no_mirror_and_no_filling(machine, how):
-    root = machine / "zipfold-mirror-a"
-    process = subprocess.Popen(
-        [sys.executable, "-c", FORKS, str(root), how], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    try:
-        assert process.stdout.readline() == f"{how}\n"
-        # The fork lives. Another process fills the mirror, and removes it if it is the last one.
-        script = f"from zipfold import mirrors\nwith mirrors.held({str(root)!r}), mirrors.filling({str(root)!r}):\n    pass"
-        subprocess.run([sys.executable, "-c", script], check=True, timeout=20)
-        assert root.exists() == (how == "has filled it")
-    finally:
-        process.communicate()
-    assert not root.exists()
-
-
-def test_a_fork_that_goes_on_leaves_the_mirror_of_its_parent_alone(machine):
-    root = machine / "zipfold-mirror-a"
-    script = f"""
-import os
-from zipfold import mirrors
-
-with mirrors.held({str(root)!r}), mirrors.filling({str(root)!r}):
-    child = os.fork()
-    if child:
-        assert os.waitpid(child, 0)[1] == 0
-        assert os.path.exists({str(root)!r})
-mirrors._let_all_go()
-assert os.path.exists({str(root)!r}) == (child == 0)
-"""
-    subprocess.run([sys.executable, "-c", script], check=True, timeout=30)
-    assert not root.exists()
-
-
-def test_a_mirror_of_somebody_else_is_refused(machine):
-    (machine / "zipfold-mirror-a").symlink_to(machine)
-    with pytest.raises(zf.RequestError, match="expected a folder of this user"):
-        with mirrors.held(str(machine / "zipfold-mirror-a")):
-            pass
-    (machine / "file").touch()
-    with pytest.raises(zf.ResourceError, match="TMPDIR"):
-        with mirrors.held(str(machine / "file" / "zipfold-mirror-a")):
-            pass
+    Counted.fetched.clear()
+    assert zf.work(url, 3, threads=1) == {"done": [3], "failed": []}
+    fetched = {one.split("/squares-")[1].split("/", 2)[2] for one in Counted.fetched}
+    all_rows = {name for name in names_in(url) if name.startswith("rows/")}
+    # A worker reads neither what was sent nor inputs, and the rows of its own squares.
+    assert {name for name in fetched if not name.startswith(("rows/", "told/", "leases/", "failed/"))} == {"squares"}
+    read = {name for name in fetched if name.startswith("rows/")}
+    assert read and read <= all_rows and len(read) <= len(all_rows) / 2
+    assert zf.work(url)["failed"] == []
+    same(job.result(), question.run())

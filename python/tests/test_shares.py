@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import gc
 import json
 import multiprocessing
@@ -10,6 +11,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -129,6 +131,9 @@ def test_dask_gives_the_bits_of_one_run(rng, tmp_path, dask):
     for name, question in questions(rng).items():
         job = zf.submit(question, executor=dask, store=tmp_path / name, shares=2, threads=1, plan=SMALL)
         same(job.result(timeout=300), question.run())
+    place = zf.submit(question, executor=None, store=tmp_path / "closed", shares=2, plan=SMALL).store
+    dask.close()
+    is_lost(zf.attach(place, executor=dask), "ClosedClientError: ", 0, 2)
 
 
 def test_ray_gives_the_bits_of_one_run(rng, tmp_path):
@@ -278,6 +283,118 @@ def test_workers_that_are_lost_are_tried_again_and_told(rng, tmp_path):
         job.result()
 
 
+def is_lost(job: zf.Job, error: str, done: int, shares: int) -> None:
+    """The executor of a job was lost with some shares: one error says so, and how another executor goes on."""
+    with pytest.raises(zf.RequestError) as refused:
+        job.result(timeout=60)
+    first, second, third = str(refused.value).split("\n")
+    assert first.startswith(f"executor: expected one that takes calls until all shares are done, got {error}")
+    assert second.startswith(f"  {done} of {shares} shares are done and stay in the store")
+    assert third == f"  try: zf.attach({job.store!r}, executor=…).result() with a new executor"
+    assert job.failures() == []
+
+
+def long_question(rows: int) -> zf.Pairs:
+    x = np.random.default_rng(6).normal(size=(rows, 20))
+    return zf.pairs(x).pair("exp(-sum(abs(x - y)^1.5))").logsumexp()
+
+
+def worker_of(folder: pathlib.Path, share: int) -> int:
+    """The process of the worker of a share, once there is one."""
+    lease = folder / "leases" / f"{share:06}"
+    for _ in range(4000):
+        with contextlib.suppress(FileNotFoundError, ValueError):
+            return json.loads(lease.read_text())["who"]["process"]
+        time.sleep(0.005)
+    raise AssertionError(f"share {share} has no worker")
+
+
+def test_a_pool_that_a_killed_process_broke_is_told_once_and_another_one_goes_on(tmp_path):
+    question, store = long_question(8000), tmp_path / "store"
+    with pool(1) as executor:
+        job = zf.submit(question, executor=executor, store=store, shares=3, threads=1)
+        killed = worker_of(store, 2)
+        os.kill(killed, signal.SIGKILL)
+        assert job.wait(60)
+        done = job.progress().done
+        is_lost(job, "BrokenProcessPool: ", done, 3)
+        # One that is broken already.
+        is_lost(zf.attach(store, executor=executor), "BrokenProcessPool: ", done, 3)
+    assert 1 <= done < 3
+    assert job.result(incomplete=True).shape == (8000,)
+    with pool(1) as executor:
+        same(zf.attach(store, executor=executor, lease=1).result(timeout=60), question.run())
+    same(job.result(), question.run())
+
+
+def test_an_executor_that_was_shut_down_is_told_with_the_way_on(rng, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    question = questions(rng)["sum"]
+    gone = concurrent.futures.ThreadPoolExecutor(1)
+    gone.shutdown()
+    job = zf.submit(question, executor=gone, shares=2, plan=SMALL)
+    is_lost(job, "RuntimeError: cannot schedule new futures after shutdown", 0, 2)
+    with pytest.raises(zf.RequestError, match="0 of 2 shares are done and stay in the store until the last job at it has gone"):
+        job.save(tmp_path / "sum.npy", incomplete=True)
+    with concurrent.futures.ThreadPoolExecutor(1) as executor:
+        # The store is temporary: it goes with the last job, and not with the first one.
+        job = zf.attach(job.store, executor=executor)
+        gc.collect()
+        same(job.result(timeout=60), question.run())
+    del job
+    gc.collect()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_share_that_failed_is_told_where_the_executor_was_shut_down_after_it(tmp_path):
+    rows = np.arange(700.0)[:, None] - 1.0
+    question = zf.pairs(rows).pair("sqrt(x[0] + y[0])").sum()
+    with concurrent.futures.ThreadPoolExecutor(1) as executor:
+        job = zf.submit(question, executor=executor, store=tmp_path / "s", shares=1, threads=1)
+    with pytest.raises(zf.RequestError, match="failed 1, share 1 with: .*NaN"):
+        job.result(timeout=60)
+    assert [(one.share, one.times) for one in job.failures()] == [(1, 1)]
+
+
+def test_ray_that_was_shut_down_is_told_and_not_started_again(rng, tmp_path):
+    calls: list[str] = []
+    up = [True]
+    ray = types.SimpleNamespace(
+        is_initialized=lambda: up[0],
+        init=lambda: calls.append("init"),
+        remote=lambda function: types.SimpleNamespace(remote=lambda *arguments: calls.append("remote")),
+        wait=lambda handles, timeout: ([], handles),
+        get=lambda handle: calls.append("get"),
+        cancel=lambda handle: calls.append("cancel"),
+    )
+    job = zf.submit(questions(rng)["sum"], executor=ray, store=tmp_path / "s", shares=2, plan=SMALL)
+    up[0] = False
+    is_lost(job, "RuntimeError: ray was shut down", 0, 2)
+    job.cancel()
+    assert calls == ["remote", "remote"]
+
+
+class Losing(concurrent.futures.ThreadPoolExecutor):
+    """An executor whose first worker has gone, and left its lease."""
+
+    def submit(self, function, /, *arguments, **named):
+        lease = pathlib.Path(arguments[0][0]) / "leases" / "000001"
+        if not lease.exists():
+            lease.write_text(json.dumps({"who": {"host": "gone", "process": 1, "number": "0" * 32}, "lost": 0, "beat": 3}))
+        return super().submit(function, *arguments, **named)
+
+
+def test_the_lease_says_how_long_a_lost_worker_is_waited_for(rng, tmp_path):
+    question = questions(rng)["sum"]
+    begin = time.monotonic()
+    with Losing(1) as executor:
+        job = zf.submit(question, executor=executor, store=tmp_path / "a", shares=1, lease=2, plan=SMALL)
+        same(job.result(timeout=30), question.run())
+        place = zf.submit(question, executor=None, store=tmp_path / "b", shares=1, plan=SMALL).store
+        same(zf.attach(place, executor=executor, lease=1).result(timeout=30), question.run())
+    assert 2.5 < time.monotonic() - begin < 30
+
+
 def test_a_share_that_fails_is_listed_and_the_others_go_on(tmp_path):
     rows = np.arange(700.0)[:, None]
     odd = rows.copy()
@@ -293,6 +410,17 @@ def test_a_share_that_fails_is_listed_and_the_others_go_on(tmp_path):
         job.result(timeout=60)
     some = job.result(timeout=60, incomplete=True)
     assert np.array_equal(some[:128], zf.pairs(odd[:128], rows).pair("sqrt(x[0]) + y[0]").sum().run())
+
+
+def test_a_share_that_was_given_up_is_waited_for_where_it_is_tried_again(rng, tmp_path):
+    question = questions(rng)["sum"]
+    job = zf.submit(question, executor=None, store=tmp_path / "s", shares=1, plan=SMALL)
+    note = {"share": 1, "times": 3, "error": "odd", "no_room": False, "host": "gone"}
+    (tmp_path / "s" / "failed" / "000001").write_text(json.dumps(note))
+    assert job.wait(5) and [one.error for one in job.failures()] == ["odd"]
+    with concurrent.futures.ThreadPoolExecutor(1) as executor:
+        executor.submit(time.sleep, 0.5)
+        same(zf.attach(job.store, executor=executor).result(timeout=60), question.run())
 
 
 def test_a_share_that_no_worker_has_room_for_is_given_up_and_can_be_done_later(rng, tmp_path, monkeypatch):
@@ -326,6 +454,73 @@ def test_cancel_keeps_what_is_done(rng, tmp_path):
         with pytest.raises(zf.Interrupted):
             job.result()
     assert sum(1 for _ in (tmp_path / "s" / "parts").iterdir()) == job.progress().done
+
+
+def test_settings_that_are_no_numbers_are_refused_by_name(rng, tmp_path):
+    question, place = questions(rng)["sum"], tmp_path / "store"
+    zf.submit(question, executor=None, store=place, shares=1, plan=SMALL)
+    doors = {
+        "submit": lambda **how: zf.submit(question, executor=None, store=tmp_path / "new", **how),
+        "attach": lambda **how: zf.attach(place, **how),
+        "work": lambda **how: zf.work(place, **how),
+    }
+    for name, like, names in (("retries", 3, [*doors]), ("shares", 8, ["submit"]), ("share", 1, ["work"])):
+        for bad in (2.5, "x", True, np.True_, 0, -1, [2], np.array([1, 2]), 2**40, *([None] if name != "share" else [])):
+            bound = "up to 4294967295" if isinstance(bad, int) and bad > 2**32 else "from 1 on"
+            told = f"{name}: expected a whole number {bound}, got {bad!r}\n  try: {name}={like}"
+            for door in names:
+                with pytest.raises(zf.RequestError, match=f"^{re.escape(told)}$"):
+                    doors[door](**{name: bad})
+    for bad in ("x", np.nan, None, True, 0.5, -1, [60], np.inf, 10**12, 2**60 + 1):
+        bound = "up to 31622400" if bad in (np.inf, 10**12) else "from 1 on"
+        told = f"lease: expected a number of seconds {bound}, got {bad!r}\n  try: lease=60"
+        for door in doors.values():
+            with pytest.raises(zf.RequestError, match=f"^{re.escape(told)}$"):
+                door(lease=bad)
+    job = zf.attach(place)
+    for bad in ("x", np.nan, True):
+        with pytest.raises(zf.RequestError, match=f"^timeout: expected a number of seconds, got {bad!r}\n  try: timeout=60"):
+            job.result(timeout=bad)
+    for bad in ("x", np.True_, 2.5, -1):
+        with pytest.raises(zf.RequestError, match="^threads: "):
+            zf.attach(place, threads=bad)
+    for name, call in (("incomplete", job.result), ("incomplete", job.save), ("overwrite", job.save)):
+        with pytest.raises(zf.ArrayTypeError, match=f"^{name}: expected True or False, got 'x'"):
+            call(*([tmp_path / "out.npy"] if call == job.save else []), **{name: "x"})
+    for bad in (3, b"store", ["a"]):
+        for door in (zf.work, zf.attach, lambda store: zf.submit(question, executor=None, store=store)):
+            with pytest.raises(zf.ArrayTypeError, match="^store: expected a path or a URL, got"):
+                door(bad)
+    assert not (tmp_path / "new").exists()
+    # Those of NumPy are numbers.
+    assert not job.wait(np.float32(-1))
+    assert zf.work(place, np.int64(1), retries=np.int32(2), lease=np.float32(1))["done"] == [1]
+
+
+def test_what_is_refused_leaves_no_folder(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    large = zf.pairs(np.zeros((1, 2**25 + 1))).sum()
+    small = zf.pairs([[0.0], [1.0]]).sum()
+    (tmp_path / "own" / "parts").mkdir(parents=True)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "notes").write_text("mine")
+    before = sorted(tmp_path.rglob("*"))
+    for store in (tmp_path / "a" / "b", tmp_path / "own", tmp_path / "mine", None):
+        with pytest.raises(zf.RequestError, match="268435464 bytes of rows") as refused:
+            zf.submit(large, executor=None, store=store, shares=1)
+        # Not only when the error has gone.
+        assert refused.value is not None and sorted(tmp_path.rglob("*")) == before
+    for how in ({"shares": 10**6}, {"retries": 0}, {"memory": "x"}, {"executor": 3}):
+        with pytest.raises(zf.ZipfoldError) as refused:
+            zf.submit(small, **{"executor": None, **how})
+        assert refused.value is not None and sorted(tmp_path.rglob("*")) == before
+    # The store of another call stays as it is.
+    zf.submit(small, executor=None, store=tmp_path / "a", shares=1)
+    shutil.rmtree(tmp_path / "a" / "leases")
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(zf.RequestError, match="a store already"):
+        zf.submit(small, executor=None, store=tmp_path / "a", shares=1)
+    assert sorted(tmp_path.rglob("*")) == before
 
 
 def test_refusals_say_what_would_do(rng, tmp_path, monkeypatch):
@@ -417,7 +612,7 @@ def test_slices_of_an_inference_are_shared_out(tmp_path):
         calls = [executor.submit(_infer, "sum", str(tmp_path / "store"), 1) for _ in range(2)]
         for call in calls:
             same(call.result(timeout=300), wanted)
-    with pytest.raises(zf.RequestError, match="the network, the evidence, the task or the plan is not the same"):
+    with pytest.raises(zf.RequestError, match="the task is not the same: this process has map"):
         _infer("map", str(tmp_path / "store"), 1)
 
 

@@ -38,7 +38,7 @@ from . import _zipfold
 from .errors import ArrayTypeError, DeviceError, InputError, RequestError
 
 __all__ = [
-    "array", "as_json", "column", "finite", "finites", "like", "matrix", "named_rows", "names_of", "number", "rows", "truth", "whole", "wholes",
+    "array", "as_json", "column", "finite", "finites", "index", "like", "matrix", "named_rows", "names_of", "number", "rows", "truth", "whole", "wholes",
 ]  # fmt: skip
 
 _DOUBLE = np.dtype(np.float64)
@@ -100,9 +100,19 @@ def _several(values: Any, name: str, what: str) -> Any:
     return values
 
 
+def index(value: Any) -> int | None:
+    """A whole number; None for anything else, of which truth values are one."""
+    if isinstance(value, (bool, np.bool_)):
+        return None
+    try:
+        return operator.index(value)
+    except TypeError:
+        return None
+
+
 def whole(value: Any, name: str) -> int:
     """A whole number from 0 on."""
-    one = None if isinstance(value, (bool, np.bool_)) or not hasattr(value, "__index__") else operator.index(value)
+    one = index(value)
     if one is None:
         raise ArrayTypeError(f"{name}: expected a whole number, got {value!r}")
     if not 0 <= one < 2**64:

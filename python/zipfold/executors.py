@@ -6,6 +6,7 @@ told apart by what they can do. None of them is imported unless it is asked for 
 
 from __future__ import annotations
 
+import concurrent.futures
 import importlib
 import re
 import sys
@@ -37,6 +38,9 @@ class Calls(typing.Protocol):
     def error(self, call: Any) -> BaseException | None:
         """The error of a call that has ended, if it had one."""
 
+    def is_lost(self, error: BaseException) -> bool:
+        """Whether an error is that of an executor that takes no more calls, and not of the call that has it."""
+
     def cancel(self, call: Any) -> None:
         """Ends a call that has not begun, and one under way where that can be done."""
 
@@ -58,6 +62,10 @@ class _Futures:
             return None
         return typing.cast("BaseException | None", call.exception())
 
+    def is_lost(self, error: BaseException) -> bool:
+        # One lost process breaks a pool of processes: all of its calls have this error.
+        return isinstance(error, concurrent.futures.BrokenExecutor)
+
     def cancel(self, call: Any) -> None:
         call.cancel()
 
@@ -78,21 +86,33 @@ class _Ray:
             ray.init()
 
     def start(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        if not self._ray.is_initialized():
+            # A call would start a cluster on this machine.
+            raise RuntimeError("ray was shut down")
         return self._ray.remote(function).remote(*arguments)
 
     def ended(self, call: Any) -> bool:
+        if not self._ray.is_initialized():
+            return True
         ready, _ = self._ray.wait([call], timeout=0)
         return bool(ready)
 
     def error(self, call: Any) -> BaseException | None:
+        if not self._ray.is_initialized():
+            return None
         try:
             self._ray.get(call)
         except Exception as error:  # whatever the task raised, or the loss of its worker
             return error
         return None
 
+    def is_lost(self, error: BaseException) -> bool:
+        # A lost worker costs its call alone.
+        return False
+
     def cancel(self, call: Any) -> None:
-        self._ray.cancel(call)
+        if self._ray.is_initialized():
+            self._ray.cancel(call)
 
 
 def calls_of(executor: Any) -> Calls:

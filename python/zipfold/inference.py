@@ -15,7 +15,7 @@ from .arrays import number, numbers, whole
 from .errors import ArrayTypeError, InputError, RequestError
 from .remote import is_url, place, shown
 from .results import Marginals
-from .settings import _device, memory_bytes, settings, threads_of
+from .settings import _device, memory_bytes, seconds, settings, threads_of
 
 __all__ = ["Network", "infer", "sum_product"]
 
@@ -148,10 +148,7 @@ def _folder(store: str | os.PathLike[str]) -> str:
 
 def _seconds(value: Any, name: str) -> float:
     """A time, which may be endless."""
-    one = number(value, name)
-    if not one >= 0:
-        raise RequestError(f"{name}: expected a number of seconds from 0 on, got {one}")
-    return one
+    return seconds(number(value, name), name, 120, least=0)
 
 
 def _evidence(evidence: Any) -> tuple[str | None, list[tuple[str, str]]]:

@@ -9,6 +9,7 @@ import contextlib
 import contextvars
 import difflib
 import inspect
+import math
 import operator
 import os
 import sys
@@ -17,7 +18,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from . import _zipfold
-from .errors import ArrayTypeError, RequestError
+from .arrays import index, number
+from .errors import ArrayTypeError, RequestError, ZipfoldError
 from .renamed import WORDS
 
 __all__ = ["Device", "Settings", "devices", "settings", "using"]
@@ -67,17 +69,50 @@ def memory_bytes(memory: int | float | str | None) -> int | None:
         return None
     if isinstance(memory, str):
         return _zipfold.parse_bytes(memory)
-    if not 0 < memory < 2**63:
-        raise RequestError(f"memory: {memory} bytes (limit: more than 0)\n  try: memory='2GiB'")
+    try:
+        one = number(memory, "memory")
+    except ArrayTypeError:
+        one = math.nan
+    if not 0 < one < 2**63:
+        raise RequestError(f"memory: {memory!r} bytes (limit: more than 0)\n  try: memory='2GiB'")
     return int(memory)
 
 
 def threads_of(threads: int) -> int:
     """A number of threads, 0 for all."""
-    number = -1 if isinstance(threads, bool) or not hasattr(threads, "__index__") else operator.index(threads)
-    if not 0 <= number <= 4096:
+    one = index(threads)
+    if one is None or not 0 <= one <= 4096:
         raise RequestError(f"threads: {threads!r} (limit: 0 for all, or a number up to 4096)\n  try: threads=0")
-    return number
+    return one
+
+
+def count(value: Any, name: str, like: int) -> int:
+    """A whole number from 1 on; ``like`` is one that does."""
+    one = index(value)
+    if one is None or not 1 <= one < 2**32:
+        raise _beyond(one, value, (1, 2**32 - 1), ("a whole number", name, like))
+    return one
+
+
+def seconds(value: Any, name: str, like: float, least: float = -math.inf, most: float = math.inf) -> float:
+    """A time from ``least`` to ``most``; ``like`` is one that does."""
+    try:
+        one = number(value, name)
+    except ZipfoldError:
+        one = math.nan
+    if not least <= one <= most:
+        raise _beyond(one, value, (least, most), ("a number of seconds", name, like))
+    return one
+
+
+def _beyond(one: float | None, value: Any, limits: tuple[float, float], words: tuple[str, str, float]) -> RequestError:
+    """The refusal of what is not a number between two limits."""
+    (least, most), (what, name, like) = limits, words
+    if one is not None and one > most:
+        what += f" up to {most:.0f}"
+    elif math.isfinite(least):
+        what += f" from {least:g} on"
+    return RequestError(f"{name}: expected {what}, got {value!r}\n  try: {name}={like:g}")
 
 
 def output_paths(save: Any) -> list[str]:

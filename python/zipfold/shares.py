@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 import time
 import typing
 from collections.abc import Callable
 from typing import Any
 
 from . import _zipfold
+from .arrays import truth
 from .errors import ArrayTypeError, Interrupted, RequestError, ZipfoldError
 from .executors import Calls, calls_of
 from .lazy import Pairs, _outcome
-from .settings import given
-from .stores import Folder, removed_with, store_of
+from .settings import count, given, seconds, threads_of
+from .signals import Ended, ends_in_order
+from .stores import Folder, Temporary, store_of
 
 __all__ = ["Failure", "Job", "Progress", "attach", "submit", "work"]
 
 #: Seconds without a sign of life after which a worker is taken to be lost.
 _LEASE = 60.0
+#: The longest lease: a year.
+_LONGEST_LEASE = 366 * 86400
 #: Seconds without a worker after which a share that no worker had room for is given up.
 _UNMOVED = 5.0
 
@@ -54,6 +57,9 @@ class Failure(typing.NamedTuple):
 def work(store: Any, share: int | None = None, *, retries: int = 3, lease: float = _LEASE, **how: Any) -> dict[str, Any]:
     """Works on one share of a store, or on shares until none is left. ``zipfold work`` is the same as a command.
 
+    Ctrl-C, and in the main thread SIGTERM and SIGHUP where the process has no handlers of its own, keep a checkpoint inside
+    the share. The next worker goes on there at once. SIGTERM then raises ``SystemExit(143)``, and SIGHUP ``SystemExit(129)``.
+
     Parameters
     ----------
     store : path or URL
@@ -63,7 +69,7 @@ def work(store: Any, share: int | None = None, *, retries: int = 3, lease: float
     retries : int
         Times that a share is tried before it is left alone.
     lease : float
-        Seconds without a sign of life after which another worker is taken to be lost.
+        Seconds without a sign of life after which another worker is taken to be lost, from 1 on.
     **how
         ``memory``, ``threads``, ``device``, ``plan``, as in :func:`zipfold.using`.
 
@@ -75,7 +81,8 @@ def work(store: Any, share: int | None = None, *, retries: int = 3, lease: float
     Raises
     ------
     ValueError
-        For what is not a store, a number that no share has, and inputs that are not those of the plan.
+        For what is not a store, a number that no share has, inputs that are not those of the plan, and settings that are not
+        numbers.
 
     >>> import tempfile
     >>> import zipfold as zf
@@ -85,12 +92,27 @@ def work(store: Any, share: int | None = None, *, retries: int = 3, lease: float
     >>> zf.work(folder)
     {'done': [1], 'failed': []}
     """
-    return store_of(store).work(share, (float(lease), int(retries)), given(**how))
+    number = None if share is None else count(share, "share", 1)
+    return _work(store_of(store), number, _habits(lease, retries), given(**how))
 
 
-def _share(address: tuple[str, str | None], share: int, retries: int, threads: int | None) -> None:
+def _work(store: Folder, share: int | None, habits: tuple[float, int], asked: Any) -> dict[str, Any]:
+    with ends_in_order():
+        return store.work(share, habits, asked)
+
+
+def _habits(lease: Any, retries: Any) -> tuple[float, int]:
+    """How workers go about shares, as the compiled half takes it."""
+    return seconds(lease, "lease", _LEASE, least=1, most=_LONGEST_LEASE), count(retries, "retries", 3)
+
+
+def _share(address: tuple[str, str | None], share: int, habits: tuple[float, int], threads: int | None) -> None:
     """One share, for an executor: its error is noted in the store, and does not end the executor."""
-    store_of(*address).work(share, (_LEASE, retries), given(threads=threads))
+    try:
+        _work(store_of(*address), share, habits, given(threads=threads))
+    except Ended as end:
+        # An executor would take it for an error of the share, and its process would go on.
+        os._exit(typing.cast("int", end.code))
 
 
 class Job:
@@ -99,21 +121,32 @@ class Job:
     The store is the job: another process sees the same by :func:`attach`.
     """
 
-    def __init__(self, store: Folder, calls: Calls | None, retries: int, threads: int | None) -> None:
+    def __init__(self, store: Folder, calls: Calls | None, habits: tuple[float, int], threads: int | None) -> None:
         self.store, self._store = store.name, store
-        self._calls, self._retries, self._threads = calls, retries, threads
+        self._temporary = Temporary.known.get(store.name)
+        self._calls, self._threads = calls, threads
+        self._lease, self._retries = habits
         self._under_way: dict[int, Any] = {}
         self._tries: dict[int, int] = {}
         self._errors: dict[int, str] = {}
+        #: Why the executor takes no more shares, if it does not.
+        self._lost: str | None = None
         self._cancelled = False
 
     def _start(self, share: int) -> None:
-        if self._calls is not None:
-            self._tries[share] = self._tries.get(share, 0) + 1
-            self._under_way[share] = self._calls.start(_share, self._store.address, share, self._retries, self._threads)
+        if self._calls is None or self._lost is not None:
+            return
+        habits = (self._lease, self._retries)
+        try:
+            call = self._calls.start(_share, self._store.address, share, habits, self._threads)
+        except Exception as error:  # an executor that was shut down, or broke
+            self._lost = _told(error)
+            return
+        self._tries[share] = self._tries.get(share, 0) + 1
+        self._under_way[share] = call
 
     def _status(self) -> dict[str, Any]:
-        return self._store.status(_LEASE)
+        return self._store.status(self._lease)
 
     def _turn(self) -> dict[str, Any]:
         """Looks at the calls that have ended, and starts those shares again that are not done."""
@@ -126,13 +159,12 @@ class Job:
             error = self._calls.error(self._under_way.pop(share))
             if share not in missing:
                 continue
-            if error is not None:
-                self._errors[share] = f"{type(error).__name__}: {error}"
+            if error is not None and self._calls.is_lost(error):
+                self._lost = _told(error)
+            elif error is not None:
+                self._errors[share] = _told(error)
             if self._tries[share] < self._retries and not self._cancelled:
-                try:
-                    self._start(share)
-                except Exception as gone:  # an executor that was shut down, or broke
-                    self._errors[share] = f"{type(gone).__name__}: {gone}"
+                self._start(share)
         return status
 
     def progress(self) -> Progress:
@@ -142,7 +174,10 @@ class Job:
         return Progress(status["done"], status["shares"], running, len(status["failed"]), status["seconds_left"])
 
     def failures(self) -> list[Failure]:
-        """The shares that failed and are not done, and those whose workers were lost."""
+        """The shares that failed and are not done, and those whose workers were lost.
+
+        An executor that broke or was shut down is not a failure of a share: :meth:`result` tells it.
+        """
         status = self._turn()
         noted = {one["share"]: Failure(one["share"], one["times"], one["error"]) for one in status["failed"]}
         for share in status["missing"]:
@@ -155,7 +190,7 @@ class Job:
 
         Without an executor others work, who may be still to come; with ``incomplete`` only those who are at a share are waited for.
         """
-        end = None if timeout is None else time.monotonic() + timeout
+        end = None if timeout is None else time.monotonic() + seconds(timeout, "timeout", _LEASE)
         last: list[Any] = []
         changed = begun = time.monotonic()
         while True:
@@ -174,7 +209,8 @@ class Job:
                 idle = True
             if time.monotonic() - changed >= _UNMOVED:
                 given_up |= {one["share"] for one in status["failed"] if one["no_room"]}
-            if idle or given_up >= set(status["missing"]):
+            # A share that was given up before is under way again where a job was attached with an executor.
+            if idle or given_up - self._under_way.keys() >= set(status["missing"]):
                 return True
             if end is not None and time.monotonic() >= end:
                 return False
@@ -191,8 +227,11 @@ class Job:
         TimeoutError
             When ``timeout`` seconds did not suffice; the job goes on.
         ValueError
-            When shares are missing, which the message names with the error of the first that failed.
+            When shares are missing, which the message names with the error of the first that failed; when the executor broke
+            or was shut down before they were done, with how another one goes on from what is done.
         """
+
+        incomplete = truth(incomplete, "incomplete")
 
         def merge(folder: str) -> Any:
             raw, _ = _zipfold.store_merge(folder, incomplete, given(**how))
@@ -215,7 +254,7 @@ class Job:
         The suffix names the format, as for ``question.save``. The matches of a join need not fit in memory:
         ``job.save("matches.parquet")`` takes them from the runs of the store, a part at a time.
         """
-        both = (incomplete, overwrite)
+        both = (truth(incomplete, "incomplete"), truth(overwrite, "overwrite"))
         call = lambda folder: _zipfold.store_save(folder, os.fspath(path), both, given(**how))  # noqa: E731
         names, _ = self._merged(timeout, incomplete, call)
         return typing.cast("list[str]", names)
@@ -227,6 +266,8 @@ class Job:
             raise TimeoutError(f"{done.done} of {done.shares} shares are done after {timeout} seconds")
         if self._cancelled and self._status()["missing"] and not incomplete:
             raise Interrupted("the job was cancelled")
+        if self._lost is not None:
+            self._check_rest(self._lost, incomplete)
         try:
             with self._store.gathered() as folder:
                 return merge(folder)
@@ -235,6 +276,20 @@ class Job:
             if lost and not incomplete:
                 raise type(error)(f"{error}\n  share {lost[0].share}: {lost[0].error}") from None
             raise
+
+    def _check_rest(self, lost: str, incomplete: bool) -> None:
+        """Refuses to merge without the shares that the executor was lost with, and says how they are done."""
+        status = self._status()
+        failed = {one["share"] for one in status["failed"]} | self._errors.keys()
+        if failed >= set(status["missing"]) or (incomplete and status["done"]):
+            # The merge tells what is wrong, if anything is.
+            return
+        kept = "stay in the store" if self._temporary is None else "stay in the store until the last job at it has gone"
+        raise RequestError(
+            f"executor: expected one that takes calls until all shares are done, got {lost}\n"
+            f"  {status['done']} of {status['shares']} shares are done and {kept}: nothing of them is lost\n"
+            f"  try: zf.attach({self.store!r}, executor=…).result() with a new executor"
+        )
 
     def cancel(self) -> None:
         """Starts no more shares, and cancels the ones that have not begun. What is done stays in the store."""
@@ -247,6 +302,10 @@ class Job:
     def __repr__(self) -> str:
         done = self.progress()
         return f"<job of {done.shares} shares, {done.done} done, in {self.store}>"
+
+
+def _told(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"
 
 
 def _tall(store: str, folds: int) -> tuple[bool, ...]:
@@ -266,6 +325,7 @@ def submit(
     store: Any = None,
     shares: int | str = "auto",
     retries: int = 3,
+    lease: float = _LEASE,
     threads: int | None = None,
     **how: Any,
 ) -> Job:
@@ -288,6 +348,9 @@ def submit(
         Into how many shares; ``"auto"`` makes them about two minutes long, with results within a quarter of the memory.
     retries : int
         Times that a share is tried before it is left alone.
+    lease : float
+        Seconds without a sign of life after which a worker is taken to be lost, from 1 on: a share that is started again
+        waits for it that long.
     threads : int, optional
         Threads of each worker.
     **how
@@ -301,9 +364,9 @@ def submit(
     ------
     ValueError
         For a place that is a store already, rows beyond 256 MiB, more shares than strips of tiles, a problem file that
-        cannot be read, and an executor whose library is not installed.
+        cannot be read, an executor whose library is not installed, and settings that are not numbers.
     TypeError
-        For what is no question, or no executor.
+        For anything but a question, an executor or a place.
 
     >>> import concurrent.futures
     >>> import zipfold as zf
@@ -317,22 +380,26 @@ def submit(
     """
     if not isinstance(question, (Pairs, str, os.PathLike)):
         raise ArrayTypeError(f"question: expected zf.pairs(…) or the path of a problem file, got {type(question).__name__}")
-    if shares != "auto" and (isinstance(shares, (bool, str)) or shares < 1):
-        raise RequestError(f"shares: {shares!r} (limit: a number from 1, or 'auto')")
-    if retries < 1:
-        raise RequestError(f"retries: {retries} (limit: a number from 1)")
+    number = None if isinstance(shares, str) and shares == "auto" else count(shares, "shares", 8)
+    habits, asked = _habits(lease, retries), given(threads=threads, **how)
     calls = None if executor is None else calls_of(executor)
-    place = store_of(tempfile.mkdtemp(prefix="zipfold-") if store is None else store)
-    job = Job(place, calls, retries, threads)
-    if store is None:
-        removed_with(job, place.name)
-    count = None if shares == "auto" else int(shares)
-    for share in range(1, place.plan(question, count, given(threads=threads, **how)) + 1):
+    temporary = Temporary() if store is None else None
+    place = store_of(store if temporary is None else temporary.folder)
+    try:
+        planned = place.plan(question, number, asked)
+    except BaseException:
+        if temporary is not None:
+            temporary.remove()
+        raise
+    job = Job(place, calls, habits, threads)
+    for share in range(1, planned + 1):
         job._start(share)
     return job
 
 
-def attach(store: Any, *, executor: Any = None, retries: int = 3, threads: int | None = None) -> Job:
+def attach(
+    store: Any, *, executor: Any = None, retries: int = 3, lease: float = _LEASE, threads: int | None = None
+) -> Job:
     """The job of a store that this process did not start, or that ``zipfold plan`` has made.
 
     Parameters
@@ -343,6 +410,9 @@ def attach(store: Any, *, executor: Any = None, retries: int = 3, threads: int |
         Starts the shares that are missing; see :func:`submit`. Without one, others work on them.
     retries : int
         Times that a share is tried before it is left alone.
+    lease : float
+        Seconds without a sign of life after which a worker is taken to be lost, from 1 on: a share that is started again
+        waits for it that long.
     threads : int, optional
         Threads of each worker.
 
@@ -353,7 +423,9 @@ def attach(store: Any, *, executor: Any = None, retries: int = 3, threads: int |
     Raises
     ------
     ValueError
-        For a folder that is not a store, when the job is looked at.
+        For a folder that is not a store, when the job is looked at, and for settings that are not numbers.
+    TypeError
+        For anything but an executor or a place.
 
     >>> import tempfile
     >>> import zipfold as zf
@@ -367,7 +439,8 @@ def attach(store: Any, *, executor: Any = None, retries: int = 3, threads: int |
     >>> zf.attach(folder).result()
     array([4., 3., 5.])
     """
-    job = Job(store_of(store), None if executor is None else calls_of(executor), retries, threads)
+    habits, workers = _habits(lease, retries), None if threads is None else threads_of(threads)
+    job = Job(store_of(store), None if executor is None else calls_of(executor), habits, workers)
     for share in job._status()["missing"] if executor is not None else ():
         job._start(share)
     return job

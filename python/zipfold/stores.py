@@ -32,12 +32,12 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from . import _zipfold, remote
-from .errors import InputError, RequestError, ZipfoldError
+from .errors import ArrayTypeError, InputError, RequestError, ZipfoldError
 from .lazy import Pairs
 from .mirrors import PREFIX, filling, freed, held
 from .objects import Objects
 
-__all__ = ["Folder", "Store", "removed_with", "store_of"]
+__all__ = ["Folder", "Store", "Temporary", "store_of"]
 
 #: Seconds between two looks at a folder, and the most between two looks at an object store.
 _LOOK, _LONGEST_LOOK = 0.05, 2.0
@@ -64,10 +64,22 @@ def plan_in(folder: str, question: Any, shares: int | None, asked: Any, *, whole
     return typing.cast("dict[str, Any]", json.loads(text))
 
 
-def removed_with(owner: Any, folder: str) -> None:
-    """Has a folder removed with ``owner``, unless a fork of this process ends."""
+def removed_with(owner: Any, folder: str) -> Callable[[], Any]:
+    """Has a folder removed with ``owner``, unless a fork of this process ends; what removes it at once."""
     process = os.getpid()
-    weakref.finalize(owner, lambda: shutil.rmtree(folder, ignore_errors=True) if os.getpid() == process else None)
+    return weakref.finalize(owner, lambda: shutil.rmtree(folder, ignore_errors=True) if os.getpid() == process else None)
+
+
+class Temporary:
+    """A folder for a store of this process, which goes with the last job at it."""
+
+    #: The ones of this process, by folder.
+    known: typing.ClassVar[weakref.WeakValueDictionary[str, Temporary]] = weakref.WeakValueDictionary()
+
+    def __init__(self) -> None:
+        self.folder = tempfile.mkdtemp(prefix="zipfold-")
+        self.remove = removed_with(self, self.folder)
+        self.known[self.folder] = self
 
 
 class Folder:
@@ -315,15 +327,24 @@ class Store(Folder):
     def work(self, share: int | None, habits: tuple[float, int], asked: Any) -> dict[str, Any]:
         root = self._root()
         with held(root), self._named(root):
-            with filling(root):
-                self._fetch(root, lambda name: True)
             return self._all(root, habits, asked) if share is None else self._single(root, share, habits, asked, 0)
+
+    def _fill(self, root: str, share: int) -> None:
+        """Fetches what a share reads of the plan, which is all of it unless squares have its rows."""
+        with filling(root):
+            wanted: set[str] | None = None
+            if "squares" in self._plan()["mirror"]["files"]:
+                self._fetch(root, lambda name: name == "squares")
+                names = _zipfold.store_files_of_share(root, share)
+                wanted = None if names is None else set(names)
+            self._fetch(root, lambda name: wanted is None or name in wanted)
 
     def _single(self, root: str, share: int, habits: tuple[float, int], asked: Any, lost: int) -> dict[str, Any]:
         """Computes a share in the mirror, and puts what came of it into the store."""
         objects, name = self._objects, f"{share:06}"
         if objects.has(self._of(f"parts/{name}")):
             return {"done": [], "failed": []}
+        self._fill(root, share)
         known, local = objects.read(self._of(f"failed/{name}")), os.path.join(root, "failed", name)
         if known is not None:
             with open(local, "wb") as file:
@@ -513,4 +534,6 @@ def store_of(place: Any, number: str | None = None) -> Folder:
     """The store at a path or URL."""
     if remote.is_url(place):
         return Store(place, number)
+    if not isinstance(place, (str, os.PathLike)):
+        raise ArrayTypeError(f"store: expected a path or a URL, got {place!r}\n  try: store='/scratch/store'")
     return Folder(os.path.abspath(os.fspath(place)))

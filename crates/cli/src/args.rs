@@ -598,9 +598,9 @@ pub(crate) struct WorkerArgs {
     /// Memory to stay within: 256MiB, 2GiB [default: 80 % of what is free]
     #[arg(long, value_name = "SIZE", allow_hyphen_values = true)]
     pub memory: Option<String>,
-    /// Where to run, as `zipfold devices` lists it
-    #[arg(long, default_value = "cpu", value_name = "DEVICE", value_parser = OneOf::device(), hide_possible_values = true)]
-    pub device: String,
+    /// Where to run, as `zipfold devices` lists it [default: cpu for a plan, the device of the plan for work]
+    #[arg(long, value_name = "DEVICE", value_parser = OneOf::device(), hide_possible_values = true)]
+    pub device: Option<String>,
     /// Force a plan choice: isa=avx2, tile.rows=256; `zipfold settings` lists them
     #[arg(long = "set", value_name = "KEY=VALUE", hide_short_help = true, value_parser = OneOf::setting(), hide_possible_values = true)]
     pub set: Vec<String>,

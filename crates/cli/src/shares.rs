@@ -11,6 +11,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use zipfold::devices::DeviceSelector;
 use zipfold::internals::core::budget::human_bytes;
+use zipfold::internals::core::error::quoted;
 use zipfold::internals::core::figures::{self, duration};
 use zipfold::internals::io::Presence;
 use zipfold::internals::shards::ranges_of;
@@ -47,7 +48,12 @@ fn budget(how: &WorkerArgs) -> Result<Budget> {
     }))
 }
 
-fn options(how: &WorkerArgs, budget: &Budget) -> Result<Options<'static>> {
+/// How a worker runs; on `otherwise` where no device is named.
+fn options(
+    how: &WorkerArgs,
+    budget: &Budget,
+    otherwise: DeviceSelector,
+) -> Result<Options<'static>> {
     if how.threads > 4096 {
         let e = Error::request(format!("{} threads", how.threads)).at_place("--threads");
         return Err(e.limit("4096"));
@@ -56,7 +62,10 @@ fn options(how: &WorkerArgs, budget: &Budget) -> Result<Options<'static>> {
         threads: how.threads,
         budget: budget.clone(),
         overrides: problem_from_args::overrides(&how.set)?,
-        device: DeviceSelector::parse(&how.device)?,
+        device: match &how.device {
+            Some(named) => DeviceSelector::parse(named)?,
+            None => otherwise,
+        },
         ..Options::default()
     })
 }
@@ -84,11 +93,13 @@ pub(crate) fn plan(a: &PlanShares) -> Result<()> {
     }
     let budget = budget(&a.how)?;
     let problem = commands::problem_file(&a.problem, &budget)?;
-    let (options, root) = (options(&a.how, &budget)?, Path::new(&a.store));
+    // Any machine has a processor, so shares are for devices only where they are named.
+    let options = options(&a.how, &budget, DeviceSelector::Cpu)?;
+    let root = Path::new(&a.store);
     let planning = ShareCount { shares: a.shares };
     let (_, manifest) = Store::plan(root, &problem, planning, &options)?;
     let script = match a.slurm {
-        true => Some(write_script(&manifest, root)?),
+        true => Some(write_script(&manifest, root, &a.how)?),
         false => None,
     };
     for warning in options.warnings.all() {
@@ -102,15 +113,16 @@ pub(crate) fn plan(a: &PlanShares) -> Result<()> {
     planned(&manifest, a).iter().for_each(|line| say(line));
     script
         .iter()
-        .for_each(|script| say(&format!("wrote {script}: sbatch {script}")));
+        .for_each(|script| say(&format!("wrote {script}: sbatch {}", quoted(script))));
     Ok(())
 }
 
 /// Writes the script for Slurm into the store, and returns its name.
-fn write_script(manifest: &Manifest, root: &Path) -> Result<String> {
+fn write_script(manifest: &Manifest, root: &Path, how: &WorkerArgs) -> Result<String> {
     let place = root.join(slurm::NAME).to_string_lossy().into_owned();
     let root = zipfold::internals::io::store_files::absolute(root)?;
-    let text = slurm::script(manifest, &root.to_string_lossy());
+    let memory = how.memory.as_deref().map(problem_from_args::bytes);
+    let text = slurm::script(manifest, &root.to_string_lossy(), memory.transpose()?);
     write_text(&place, &text, OutputOptions::default())?;
     Ok(place)
 }
@@ -170,7 +182,7 @@ fn planned(manifest: &Manifest, a: &PlanShares) -> Vec<String> {
         let cost = price * hours(manifest);
         lines.push(format!("cost: {cost:.2}, at {price} for a worker's hour"));
     }
-    lines.push(format!("work on it: zipfold work {store}"));
+    lines.push(format!("work on it: zipfold work {}", quoted(store)));
     lines
 }
 
@@ -189,7 +201,7 @@ pub(crate) fn work(a: &WorkShares) -> Result<()> {
         checkpoint_every: seconds(a.checkpoint_every, 0.0, "--checkpoint-every")?,
         stop: Some(&stop),
         progress: Some(&show),
-        ..options(&a.how, &budget)?
+        ..options(&a.how, &budget, DeviceSelector::Auto)?
     };
     if !a.how.json {
         options.warnings = progress.warnings();
@@ -198,25 +210,43 @@ pub(crate) fn work(a: &WorkShares) -> Result<()> {
     let loaded = store.load_to_work(&budget)?;
     let worked = store.work(&loaded, a.share, (&habits, flags::words), &options);
     progress.end();
-    let worked = worked.map_err(|e| match e.blame() {
-        zipfold::Blame::Interrupted => e.remedy(format!(
-            "`zipfold work {}` goes on inside the share",
-            zipfold::internals::core::error::quoted(&a.store)
-        )),
-        _ => e,
-    })?;
-    report(&worked, a)
+    let worked = worked.map_err(|e| goes_on(e, &a.store))?;
+
+    // A worker that wants the next share alone does not wait for shares of others.
+    let busy = match worked.done.is_empty() && worked.failed.is_empty() {
+        true => store.status(habits.lease, &budget)?.running,
+        false => vec![],
+    };
+    report(&worked, &busy, a)
 }
 
-fn report(worked: &Worked, a: &WorkShares) -> Result<()> {
+/// An interruption says how the share goes on.
+fn goes_on(e: Error, store: &str) -> Error {
+    match e.blame() {
+        zipfold::Blame::Interrupted => e.remedy(format!(
+            "`zipfold work {}` goes on inside the share",
+            quoted(store)
+        )),
+        _ => e,
+    }
+}
+
+fn report(worked: &Worked, busy: &[Running], a: &WorkShares) -> Result<()> {
+    let busy: Vec<usize> = busy.iter().map(|one| one.share).collect();
     if a.how.json {
-        print_line(&serde_json::json!({"schema": 1, "command": "work", "done": worked.done, "failed": worked.failed}).to_string())?;
+        print_line(&serde_json::json!({"schema": 1, "command": "work", "done": worked.done, "failed": worked.failed, "busy": busy}).to_string())?;
     } else if !a.quiet {
-        say(&match &worked.done[..] {
-            [] => "no share was left to do".to_string(),
-            done => format!("shares done: {}", ranges(done)),
+        say(&match (&worked.done[..], &busy[..]) {
+            ([], []) => "no share was left to do".to_string(),
+            ([], busy) => format!("no share is free: others work on {}", ranges(busy)),
+            (done, _) => format!("shares done: {}", ranges(done)),
         });
     }
+    refuse_failed(worked, &a.store)
+}
+
+/// Refuses a worker's end with shares that failed.
+fn refuse_failed(worked: &Worked, store: &str) -> Result<()> {
     let Some((share, error)) = worked.failed.first() else {
         return Ok(());
     };
@@ -227,7 +257,7 @@ fn report(worked: &Worked, a: &WorkShares) -> Result<()> {
         "shares failed: {}; share {share} with: {error}",
         ranges(&failed)
     );
-    Err(Error::input(what).at_place(a.store.clone()))
+    Err(Error::input(what).at_place(store.to_string()))
 }
 
 fn ranges(numbers: &[usize]) -> String {
@@ -329,7 +359,8 @@ pub(crate) fn merge(root: &str, a: &Merge) -> Result<()> {
         let text = format!("the answer lacks the shares {}", ranges_of(&missing));
         crate::terminal::warning(&text.into());
     }
-    let files = commands::finish(&answer, args, None, args.how_written())?;
+    let files = commands::finish(&answer, args, None, args.how_written())
+        .map_err(|e| store.made_again(e))?;
     let seconds = Seconds {
         total: start.elapsed().as_secs_f64(),
         ..Seconds::default()

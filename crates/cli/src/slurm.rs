@@ -9,17 +9,20 @@ const TASKS: usize = 1000;
 const NOTICE: u64 = 60;
 
 /// The script of an array of tasks that work on the store in the folder `root`.
-pub(crate) fn script(manifest: &Manifest, root: &str) -> String {
+pub(crate) fn script(manifest: &Manifest, root: &str, memory: Option<u64>) -> String {
     let (shares, tasks) = (manifest.shares, manifest.shares.min(TASKS));
     let each = shares.div_ceil(tasks.max(1)) as f64;
     // Machines differ, and reading takes time, too.
     let seconds = manifest.predicted.share_seconds * 4.0 * each + 600.0;
     let minutes = (seconds / 60.0).ceil() as u64;
+    // Slurm reads its lines up to the first command, so a path with a line break comes behind them.
     let root = quoted(root);
+    let mib = memory.map(|bytes| bytes.div_ceil(1 << 20));
+    let most = mib.map_or(String::new(), |mib| format!(" --memory {mib}MiB"));
+    let wanted = wanted(manifest, mib);
     format!(
         "#!/bin/sh
 # {shares} shares ({shape}). Send it with: sbatch {NAME}
-# Merge when all tasks have ended: zipfold merge {root} -o RESULT
 #SBATCH --job-name=zipfold
 #SBATCH --array=1-{tasks}
 #SBATCH --cpus-per-task={threads}
@@ -27,17 +30,35 @@ pub(crate) fn script(manifest: &Manifest, root: &str) -> String {
 #SBATCH --signal=TERM@{NOTICE}
 #SBATCH --requeue
 #SBATCH --open-mode=append
+{wanted}store={root}
+# When all tasks have ended: zipfold merge \"$store\" -o RESULT
 share=\"$SLURM_ARRAY_TASK_ID\"
-status=0
+cpus=\"${{SLURM_CPUS_PER_TASK:-{threads}}}\"
+failed=0
 while [ \"$share\" -le {shares} ]; do
-    srun --ntasks=1 zipfold work {root} --share \"$share\" --threads \"${{SLURM_CPUS_PER_TASK:-{threads}}}\" --quiet || status=$?
+    status=0
+    srun --ntasks=1 --cpus-per-task=\"$cpus\" zipfold work \"$store\" --share \"$share\" --threads \"$cpus\"{most} --quiet || status=$?
+    # Stopped by a signal, as before the end of its time: the checkpoint is kept, and no share is begun.
+    [ \"$status\" -lt 128 ] || exit \"$status\"
+    [ \"$status\" -eq 0 ] || failed=$status
     share=$((share + {tasks}))
 done
-exit $status
+exit \"$failed\"
 ",
         shape = manifest.shape,
         threads = manifest.predicted.threads,
     )
+}
+
+/// The lines that ask for more than processors.
+fn wanted(manifest: &Manifest, mib: Option<u64>) -> String {
+    let gpu = match manifest.device.starts_with("cuda") {
+        true => "#SBATCH --gpus=1\n",
+        false => "",
+    };
+    // What a worker may hold is not all that its process takes.
+    let room = mib.map(|mib| format!("#SBATCH --mem={}M\n", mib + mib / 8 + 256));
+    gpu.to_string() + &room.unwrap_or_default()
 }
 
 /// The file of the script in a store.

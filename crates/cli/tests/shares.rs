@@ -9,6 +9,43 @@ use std::fs;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
+/// A question of each fold: its name, the fold, the suffix of its answer.
+const FOLDS: [(&str, &str, &str); 13] = [
+    ("sums", "{ kind = 'reduce', op = 'sum' }", "csv"),
+    (
+        "means",
+        "{ kind = 'reduce', op = 'mean', axis = 'all' }",
+        "csv",
+    ),
+    (
+        "columns",
+        "{ kind = 'reduce', op = 'sum', axis = 'column' }",
+        "csv",
+    ),
+    ("softmax", "{ kind = 'reduce', op = 'logsumexp' }", "csv"),
+    ("argmin", "{ kind = 'reduce', op = 'argmin' }", "csv"),
+    ("near", "{ kind = 'nearest', k = 3 }", "csv"),
+    ("median", "{ kind = 'quantile', q = [0.5] }", "csv"),
+    ("top", "{ kind = 'top', k = 9 }", "csv"),
+    (
+        "hist",
+        "{ kind = 'histogram', axes = [{ bins = 9 }] }",
+        "csv",
+    ),
+    (
+        "join",
+        "{ kind = 'join', where = 'euclidean(x, y) < 0.05' }",
+        "csv",
+    ),
+    (
+        "semi",
+        "{ kind = 'join', where = 'euclidean(x, y) < 0.01', join_kind = 'semi' }",
+        "csv",
+    ),
+    ("matrix", "{ kind = 'matrix' }", "npy"),
+    ("condensed", "{ kind = 'condensed' }", "npy"),
+];
+
 /// A store of the question `folds` over `input`, with small tiles.
 fn plan(folder: &Folder, name: &str, input: &str, folds: &str, shares: usize) {
     plan_with(folder, name, (input, ""), folds, shares);
@@ -49,42 +86,7 @@ fn same(folder: &Folder, name: &str, suffix: &str) {
 fn workers_give_the_bytes_of_one_run() {
     let folder = Folder::new("shares-folds");
     inputs(&folder);
-    let folds = [
-        ("sums", "{ kind = 'reduce', op = 'sum' }", "csv"),
-        (
-            "means",
-            "{ kind = 'reduce', op = 'mean', axis = 'all' }",
-            "csv",
-        ),
-        (
-            "columns",
-            "{ kind = 'reduce', op = 'sum', axis = 'column' }",
-            "csv",
-        ),
-        ("softmax", "{ kind = 'reduce', op = 'logsumexp' }", "csv"),
-        ("argmin", "{ kind = 'reduce', op = 'argmin' }", "csv"),
-        ("near", "{ kind = 'nearest', k = 3 }", "csv"),
-        ("median", "{ kind = 'quantile', q = [0.5] }", "csv"),
-        ("top", "{ kind = 'top', k = 9 }", "csv"),
-        (
-            "hist",
-            "{ kind = 'histogram', axes = [{ bins = 9 }] }",
-            "csv",
-        ),
-        (
-            "join",
-            "{ kind = 'join', where = 'euclidean(x, y) < 0.05' }",
-            "csv",
-        ),
-        (
-            "semi",
-            "{ kind = 'join', where = 'euclidean(x, y) < 0.01', join_kind = 'semi' }",
-            "csv",
-        ),
-        ("matrix", "{ kind = 'matrix' }", "npy"),
-        ("condensed", "{ kind = 'condensed' }", "npy"),
-    ];
-    for (at, (name, fold, suffix)) in folds.into_iter().enumerate() {
+    for (at, (name, fold, suffix)) in FOLDS.into_iter().enumerate() {
         plan(&folder, name, "a.csv", fold, 3);
         let workers = [1, 2, 4][at % 3];
         let started: Vec<Child> = (0..workers)
@@ -339,11 +341,86 @@ fn damaged_files_of_a_store_have_remedies_that_work() {
     let runs = fs::read_dir(folder.path("s/matches/000003.runs")).unwrap();
     let run = runs.map(|run| run.unwrap().path()).next().unwrap();
     let bytes = fs::read(&run).unwrap();
-    fs::write(&run, &bytes[..bytes.len() - 1]).unwrap();
-    refused(&["s/matches/000003.runs", "remove this file and parts/000003"]);
-    fs::remove_file(&run).unwrap();
-    fs::remove_file(folder.path("s/parts/000003")).unwrap();
+    let mut flipped = bytes.clone();
+    flipped[bytes.len() / 2] ^= 1;
+    for odd in [&bytes[..bytes.len() - 1], &flipped] {
+        fs::write(&run, odd).unwrap();
+        refused(&["s/matches/000003.runs", "remove this file and parts/000003"]);
+        fs::remove_file(&run).unwrap();
+        fs::remove_file(folder.path("s/parts/000003")).unwrap();
+        same();
+    }
+    // What else is there is none of its parts.
+    fs::write(folder.path("s/parts/000003.tmp"), "half").unwrap();
     same();
+}
+
+/// A folder has one store, of one kind, and a refusal writes nothing.
+#[test]
+fn a_store_of_one_kind_is_none_of_the_other() {
+    let folder = Folder::new("shares-kinds");
+    inputs(&folder);
+    let text = "MARKOV\n3\n2 2 2\n3\n2 0 1\n2 1 2\n2 0 2\n\n4\n.1 .2 .3 .4\n\n4\n.5 .1 .2 .3\n\n4\n.1 .7 .2 .3\n";
+    fs::write(folder.path("n.uai"), text).unwrap();
+    let infer = |store: &str| {
+        format!(
+            "infer n.uai --task pr --device cpu --set product.method=elimination --set product.slices=2 --store {store}"
+        )
+    };
+    let refused = |words: &str, says: &[&str]| {
+        let done = folder.output(words);
+        let said = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert_eq!(done.status.code(), Some(2), "{words}: {said}");
+        says.iter()
+            .for_each(|word| assert!(said.contains(word), "{words}: '{word}': {said}"));
+    };
+    let kind = [
+        "the folder is a store of something else",
+        "another folder with --store",
+    ];
+    plan(&folder, "s", "a.csv", "{ kind = 'nearest', k = 3 }", 3);
+    refused(&infer("s"), &kind);
+    refused(&infer("s/stage-0"), &kind);
+    assert!(!folder.path("s/slices.json").exists() && !folder.path("s/stage-0").exists());
+    folder.finish("work s");
+    same(&folder, "s", "csv");
+    for store in ["t", "u/stage-3"] {
+        folder.finish(&infer(store));
+        let root = store.split('/').next().unwrap();
+        refused(&format!("plan s.toml --store {root}"), &kind);
+        assert!(!folder.path(&format!("{root}/plan.json")).exists());
+    }
+    for words in ["work t", "merge t"] {
+        refused(
+            words,
+            &[
+                "expected a store of shares, got one of slices",
+                "the same inference",
+            ],
+        );
+    }
+    refused(&infer("s3://bucket/x"), &["expected a folder, got a URL"]);
+}
+
+/// Workers of a plan for a device take it, unless they name another one.
+#[test]
+#[ignore = "needs opencl"]
+fn workers_take_the_device_of_the_plan() {
+    let folder = Folder::new("shares-device");
+    inputs(&folder);
+    let (folds, device) = ("{ kind = 'reduce', op = 'sum' }", "--device opencl");
+    plan_with(&folder, "s", ("big.csv", device), folds, 2);
+    let other = folder.output("work s --device cpu");
+    let said = String::from_utf8_lossy(&other.stderr).into_owned();
+    assert!(
+        said.contains("sums of opencl") && said.contains("sums of cpu"),
+        "{said}"
+    );
+    folder.finish("work s");
+    folder.finish("merge s -o s.csv");
+    folder.finish(&format!("run s.toml -o s-one.csv {device}"));
+    let [got, wanted] = ["s.csv", "s-one.csv"].map(|name| fs::read(folder.path(name)).unwrap());
+    assert!(got == wanted);
 }
 
 /// Verbs of stores have no option for an output: remedies name the store.
@@ -449,34 +526,73 @@ fn slices_of_an_inference_are_shared_out() {
     );
 }
 
-/// The script for Slurm runs as a shell runs it, where `srun` runs what it is given.
+/// The script for Slurm runs as a shell runs it, where `srun` runs what it is given: for every fold, in
+/// a store whose name a shell would take for a command. A signal ends a task at once.
 #[test]
 fn the_script_for_slurm_does_all_shares() {
+    const STORE: &str = "s'\n touch odd #";
     let folder = Folder::new("shares-slurm");
     inputs(&folder);
-    plan(&folder, "s", "a.csv", "{ kind = 'nearest', k = 3 }", 3);
-    fs::remove_dir_all(folder.path("s")).unwrap();
-    folder
-        .finish("plan s.toml --store s --shares 3 --slurm --set tile.rows=128 --set tile.cols=256");
     let zipfold = std::path::Path::new(env!("CARGO_BIN_EXE_zipfold"));
     let tools = folder.path("bin");
     fs::create_dir(&tools).unwrap();
-    fs::write(tools.join("srun"), "#!/bin/sh\nshift\nexec \"$@\"\n").unwrap();
+    fs::write(
+        tools.join("srun"),
+        "#!/bin/sh\nshift 2\n[ -z \"$ENDED\" ] || { echo \"$@\" >>ended; exit \"$ENDED\"; }\nexec \"$@\"\n",
+    )
+    .unwrap();
     std::os::unix::fs::symlink(zipfold, tools.join("zipfold")).unwrap();
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     fs::set_permissions(tools.join("srun"), mode).unwrap();
     let path = format!("{}:{}", tools.display(), std::env::var("PATH").unwrap());
-    for task in ["1", "2", "3"] {
+    let task = |number: &str, ended: &str| {
         let status = std::process::Command::new("sh")
-            .arg(folder.path("s/work.sbatch"))
+            .arg(folder.path(&format!("{STORE}/work.sbatch")))
+            .current_dir(folder.path("."))
             .env("PATH", &path)
-            .env("SLURM_ARRAY_TASK_ID", task)
+            .env("SLURM_ARRAY_TASK_ID", number)
             .env("SLURM_CPUS_PER_TASK", "1")
-            .status()
-            .unwrap();
-        assert!(status.success());
+            .env("ENDED", ended)
+            .status();
+        status.unwrap().code()
+    };
+    for (at, (_, folds, suffix)) in FOLDS.into_iter().enumerate() {
+        let problem = format!(
+            "schema = 1\nx = {{ name = 'a.csv' }}\npair = {{ metric = 'euclidean' }}\nfolds = [{folds}]\n"
+        );
+        fs::write(folder.path("s.toml"), problem).unwrap();
+        let mut made = folder.command(
+            "plan s.toml --shares 3 --slurm --memory 1GiB --set tile.rows=128 --set tile.cols=256",
+        );
+        assert!(
+            made.args(["--store", STORE]).status().unwrap().success(),
+            "{folds}"
+        );
+        if at == 0 {
+            assert_eq!(task("1", "143"), Some(143));
+            // One share, though failed shares are followed by others.
+            let begun = fs::read_to_string(folder.path("ended")).unwrap();
+            assert_eq!(
+                begun
+                    .lines()
+                    .filter(|line| line.ends_with("--quiet"))
+                    .count(),
+                1
+            );
+        }
+        for number in ["1", "2", "3"] {
+            assert_eq!(task(number, ""), Some(0), "{folds}");
+        }
+        let mut merged = folder.command("merge");
+        merged.args([STORE, "--force", "-o", &format!("got.{suffix}")]);
+        assert!(merged.status().unwrap().success(), "{folds}");
+        folder.finish(&format!("run s.toml --force -o one.{suffix}"));
+        let [got, wanted] =
+            ["got", "one"].map(|name| fs::read(folder.path(&format!("{name}.{suffix}"))).unwrap());
+        assert!(got == wanted, "{folds}");
+        fs::remove_dir_all(folder.path(STORE)).unwrap();
     }
-    same(&folder, "s", "csv");
+    assert!(!folder.path("odd").exists());
 }
 
 /// Matrices are divided by numbers of shards, too.
@@ -502,6 +618,29 @@ fn shards_of_a_matrix_merge_to_its_bytes() {
             fs::read(got).unwrap() == fs::read(wanted).unwrap(),
             "{form}"
         );
+    }
+}
+
+/// Shards in two precisions do not go together, and both are named.
+#[test]
+fn shards_of_two_precisions_are_refused_by_name() {
+    let folder = Folder::new("shares-precisions");
+    inputs(&folder);
+    for (shard, precision) in [(1, "f64"), (2, "f32")] {
+        folder.finish(&format!(
+            "dist a.csv --precision {precision} --set tile.rows=128 --shard {shard}/2 -o {shard}.part"
+        ));
+    }
+    let done = folder.output("merge 1.part 2.part -o m.npy");
+    let said = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert_eq!(done.status.code(), Some(2), "{said}");
+    for words in [
+        "the precision is not the same",
+        "double precision",
+        "single precision",
+        "--precision",
+    ] {
+        assert!(said.contains(words), "{said}");
     }
 }
 

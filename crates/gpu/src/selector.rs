@@ -56,6 +56,25 @@ impl DeviceSelector {
     }
 }
 
+/// What [`DeviceSelector::parse`] reads.
+impl std::fmt::Display for DeviceSelector {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (runtime, which) = match self {
+            DeviceSelector::Cpu => return f.write_str("cpu"),
+            DeviceSelector::Auto => return f.write_str("auto"),
+            DeviceSelector::Devices(runtime, which) => (runtime, which),
+        };
+        f.write_str(runtime.name())?;
+        if let Which::Numbers(bits) = which {
+            let numbers = (0..u64::BITS).filter(|number| bits >> number & 1 == 1);
+            for (at, number) in numbers.enumerate() {
+                write!(f, "{}{number}", if at == 0 { ':' } else { ',' })?;
+            }
+        }
+        Ok(())
+    }
+}
+
 fn unknown(text: &str) -> Error {
     let expected =
         "expected auto, cpu, cuda or opencl, with numbers of devices as in cuda:1 and cuda:0,1";

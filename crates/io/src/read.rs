@@ -38,9 +38,7 @@ pub const SUFFIXES: &[(&str, Format)] = &[
 /// `Request` for an unknown suffix, column or array; `Input` when the file is damaged or holds no
 /// table of numbers; `Resource` beyond the budget.
 pub fn read_table(path: &str, options: &ReadOptions, budget: &Budget) -> Result<Table> {
-    if is_url(path) {
-        return Err(url(path));
-    }
+    refuse_url(path)?;
     let (file, member) = split_member(path);
     let member = member.or(options.member.as_deref());
     if crate::zarr::is_zarr(Path::new(file)) {
@@ -71,9 +69,7 @@ pub fn read_rows(
     options: &ReadOptions,
     budget: &Budget,
 ) -> Result<Option<Table>> {
-    if is_url(path) {
-        return Err(url(path));
-    }
+    refuse_url(path)?;
     let (file, columns) = (Path::new(path), options.columns.as_deref());
     let all = if crate::zarr::is_zarr(file) {
         let all = crate::zarr::read_zarr(file, Some(rows), budget)?;
@@ -196,11 +192,34 @@ fn without_secrets(url: &str) -> String {
     format!("{scheme}://{host}{path}")
 }
 
-/// The refusal of a URL: connections, their keys and their secrets are for Python's fsspec.
-fn url(path: &str) -> Error {
-    Error::request("this is a URL, and only files are read here")
-        .at_place(without_secrets(path))
-        .remedy("zf.read(URL) in Python with fsspec, or a copy in a file")
+/// Refuses a URL for an input: connections, their keys and their secrets are for Python's fsspec.
+///
+/// # Errors
+/// `Request` for a URL.
+pub fn refuse_url(path: &str) -> Result<()> {
+    if !is_url(path) {
+        return Ok(());
+    }
+    Err(
+        Error::request("this is a URL, and only files are read here")
+            .at_place(without_secrets(path))
+            .remedy("zf.read(URL) in Python with fsspec, or a copy in a file"),
+    )
+}
+
+/// Refuses a URL, or nothing, for a folder of work that is shared out.
+///
+/// # Errors
+/// `Request` for either.
+pub fn refuse_store(path: &str) -> Result<()> {
+    let e = match is_url(path) {
+        true => Error::request("expected a folder, got a URL").at_place(without_secrets(path)),
+        false if path.is_empty() => Error::request("expected a folder, got nothing"),
+        false => return Ok(()),
+    };
+    Err(e.remedy(
+        "a folder that all workers see; Python has stores at URLs: zf.submit(…, store=URL)",
+    ))
 }
 
 /// The suffix of `path` in lower case, without `.gz` and `.xz`.

@@ -135,7 +135,7 @@ impl Key {
 /// As [`arithmetic`], in words.
 fn arithmetic_words(job: &Job, plan: &Plan) -> String {
     let rounds = job.folds.iter().any(|fold| fold.traits().rounds);
-    let runtime = plan.backend.split(':').next().unwrap_or("cpu");
+    let runtime = runtime_of(plan);
     match plan.precision {
         Precision::F32 => {
             let (isa, family) = (plan.isa.name(), plan.family.name());
@@ -144,6 +144,11 @@ fn arithmetic_words(job: &Job, plan: &Plan) -> String {
         Precision::F64 if rounds => format!("sums of {runtime}"),
         Precision::F64 => "any".into(),
     }
+}
+
+/// The runtime of the devices that a plan is for, or `cpu`.
+pub(crate) fn runtime_of(plan: &Plan) -> &str {
+    plan.backend.split(':').next().unwrap_or("cpu")
 }
 
 /// The refusal of partial results that differ in `what`.

@@ -334,14 +334,20 @@ impl<'m, T: Typed + ValueType> Merging<'m, T> {
     /// Refuses a part of another question, of other data, or computed in another way.
     fn check(&self, name: &str, part: &Partial) -> Result<()> {
         problem_of(name, part)?;
-        if let Some(what) = part.identity.answer_difference(&self.first.identity) {
-            return Err(run_otherwise(what, name));
-        }
-        if let Some((what, here, there)) = part.key.difference(&self.first.key) {
-            return Err(
+        let otherwise = part
+            .key
+            .difference(&self.first.key)
+            .map(|(what, here, there)| {
                 computed_otherwise(what, [here, there], self.shard_words(part))
-                    .at_place(name.to_string()),
-            );
+                    .at_place(name.to_string())
+            });
+        if let Some(what) = part.identity.answer_difference(&self.first.identity) {
+            // The precision is a word of the problem, too, which a hash does not name.
+            let named = otherwise.filter(|_| part.key.precision != self.first.key.precision);
+            return Err(named.unwrap_or_else(|| run_otherwise(what, name)));
+        }
+        if let Some(e) = otherwise {
+            return Err(e);
         }
         if part.problem != self.first.problem || part.shard.map(|s| s.1) != Some(self.total()) {
             let e = Error::request("the partial results belong to different problems")
@@ -477,7 +483,8 @@ fn computed_otherwise(what: &str, [here, there]: [&str; 2], [this, first]: [usiz
         "{what} is not the same: shard {this} has {here}, shard {first} has {there}"
     ))
     .remedy(format!(
-        "run all shards by one version, with the same {} and {}",
+        "run all shards by one version, with the same {}, {} and {}",
+        Opt::Precision,
         Opt::Set,
         Opt::Device
     ))

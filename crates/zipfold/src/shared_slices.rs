@@ -11,7 +11,8 @@
 //! ```
 
 use crate::partial::{open_sealed, seal};
-use crate::slices::{Folded, Slices};
+use crate::slices::{Folded, RunKey, Slices};
+use crate::store::kinds::{OF_SLICES, STAGE};
 use crate::store::{
     DoneShare, Files, Folder, Lease, LeaseAnswer, Manifest, Patient, Predicted, Status, Who,
     done_name, part_name,
@@ -26,8 +27,8 @@ use zipfold_product::plan::Scalar;
 
 const MAGIC: &[u8; 8] = b"ZFSLPRT\x01";
 /// The version of the layout, and the file that makes a folder a store of slices.
-const LAYOUT: u32 = 1;
-const NAME: &str = "slices.json";
+const LAYOUT: u32 = 2;
+const NAME: &str = OF_SLICES;
 /// Predicted seconds of a share, and the slices that it has at most: a lost worker costs no more.
 const SECONDS: f64 = 60.0;
 const MOST: usize = 64;
@@ -50,7 +51,7 @@ impl SliceStore {
     /// The store of one stage of several.
     pub(crate) fn of_stage(&self, stage: usize) -> Self {
         SliceStore {
-            path: self.path.join(format!("stage-{stage}")),
+            path: self.path.join(format!("{STAGE}{stage}")),
             lease: self.lease,
         }
     }
@@ -62,8 +63,8 @@ pub struct SlicePlan {
     layout: u32,
     /// The version of zipfold.
     version: String,
-    /// A hash of the plan, the tables and the task.
-    key: String,
+    /// What is run.
+    key: RunKey,
     /// The instruction set, on which bits depend.
     arithmetic: String,
     /// How many slices there are.
@@ -115,26 +116,39 @@ impl SlicePlan {
         let begin = |share: usize| self.slices * share / self.shares;
         begin(share)..begin(share + 1)
     }
-    /// What differs from `other`, if anything does: what it is, here and there.
-    fn difference<'a>(&'a self, other: &'a Self) -> Option<(&'static str, &'a str, &'a str)> {
-        let words = |plan: &'a Self| {
+    /// What differs from `other`, if anything does, and how where there are words for it.
+    fn difference(&self, other: &Self) -> Option<String> {
+        let words = |plan: &'_ Self| {
             [
-                ("the version of zipfold", plan.version.as_str()),
-                ("the network, the evidence, the task or the plan", &plan.key),
-                ("the instruction set", &plan.arithmetic),
+                ("the version of zipfold", plan.version.clone()),
+                ("the task", plan.key.asked.clone()),
+                ("the instruction set", plan.arithmetic.clone()),
             ]
         };
         let both = words(self).into_iter().zip(words(other));
         let mut odd = both.filter(|(mine, theirs)| mine.1 != theirs.1);
-        odd.next().map(|(mine, theirs)| (mine.0, mine.1, theirs.1))
+        if let Some(((what, here), (_, there))) = odd.next() {
+            return Some(format!(
+                "{what} is not the same: this process has {here}, the store was begun with {there}"
+            ));
+        }
+        let what = match (
+            self.key.plan == other.key.plan,
+            self.key.tables == other.key.tables,
+        ) {
+            (true, true) => return None,
+            (true, false) => "the numbers of the network or the evidence are",
+            (false, _) => "the variables of the network, their order or the slices are",
+        };
+        Some(format!("{what} not those that the store was begun with"))
     }
 }
 
 /// An inference whose slices are shared out.
 pub(crate) struct SharedRun<'a> {
     pub(crate) store: &'a SliceStore,
-    /// A hash of the plan, the tables and the task.
-    pub(crate) key: String,
+    /// What is run.
+    pub(crate) key: RunKey,
     /// Predicted seconds of all slices.
     pub(crate) seconds: f64,
 }
@@ -153,7 +167,7 @@ impl SharedRun<'_> {
     ) -> Result<Folded> {
         let who = Who::this();
         let folder = Folder::new(&self.store.path, &who.name());
-        folder.make()?;
+        folder.make(NAME)?;
         let files = Patient::new(folder, 6, FIRST_PAUSE);
         let plan = self.agreed(&files, slices)?;
         let worker = SliceWorker {
@@ -193,11 +207,8 @@ impl SharedRun<'_> {
         let kept = kept.ok_or_else(|| Error::input("the plan of the store is gone"))?;
         match own.difference(&kept) {
             None => Ok(kept),
-            Some((what, here, there)) => {
-                let e = Error::request(format!(
-                    "{what} is not the same: this process has {here}, the store was begun with {there}"
-                ));
-                let e = e.at_place(files.path(NAME).to_string_lossy());
+            Some(what) => {
+                let e = Error::request(what).at_place(files.path(NAME).to_string_lossy());
                 Err(e.remedy(format!(
                     "the same question with the same {} on all machines, or another folder with {}",
                     Opt::Memory,

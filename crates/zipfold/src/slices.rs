@@ -245,19 +245,43 @@ fn nobody() -> Error {
     Error::internal("a slice that no lane takes")
 }
 
+/// What makes a run another one, by parts: processes that share it out are told which one differs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunKey {
+    /// The task and its settings, in words.
+    pub(crate) asked: String,
+    /// A hash of the plans: variables, their order, the slices.
+    pub(crate) plan: String,
+    /// A hash of the numbers of the tables, in which evidence is put.
+    pub(crate) tables: String,
+}
+
+impl RunKey {
+    /// All parts, as a checkpoint keeps them.
+    pub(crate) fn text(&self) -> String {
+        format!("{}; {}; {}", self.asked, self.plan, self.tables)
+    }
+}
+
 /// The key of a run: its plans, its tables, and what is asked.
-pub fn key(plans: &[&Plan], tables: &[Table], asked: &str) -> String {
-    let mut hash = Hash::default();
+pub fn key(plans: &[&Plan], tables: &[Table], asked: &str) -> RunKey {
+    let (mut plan_hash, mut hash) = (Hash::default(), Hash::default());
     let text = |plan: &&Plan| {
         format!(
             "{:?} {:?} {:?} {:?} ",
             plan.cards, plan.nodes, plan.rank, plan.sliced
         )
     };
-    plans.iter().map(text).for_each(|plan| hash.text(&plan));
-    hash.text(asked);
+    plans
+        .iter()
+        .map(text)
+        .for_each(|plan| plan_hash.text(&plan));
     tables.iter().for_each(|table| hash.doubles(&table.values));
-    format!("{:032x}", hash.finish())
+    RunKey {
+        asked: asked.into(),
+        plan: format!("{:032x}", plan_hash.finish()),
+        tables: format!("{:032x}", hash.finish()),
+    }
 }
 
 #[cfg(test)]

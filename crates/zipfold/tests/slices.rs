@@ -160,14 +160,24 @@ fn a_store_of_another_question_is_refused_and_one_without_use_is_told() {
     let own = settings(9, Some(path.clone()));
     ask(&network, &Task::Pr, &own).unwrap();
     let others = [
-        ask(&grid(5, 8), &Task::Pr, &own),
-        ask(&network, &Task::Map, &own),
-        ask(&network, &Task::Pr, &settings(27, Some(path.clone()))),
+        (
+            ask(&grid(5, 8), &Task::Pr, &own),
+            "the numbers of the network or the evidence are not those",
+        ),
+        (
+            ask(&network, &Task::Map, &own),
+            "the task is not the same: this process has map",
+        ),
+        (
+            ask(&network, &Task::Pr, &settings(27, Some(path.clone()))),
+            "the variables of the network, their order or the slices are not those",
+        ),
     ];
-    for other in others {
+    for (other, what) in others {
         let said = other.unwrap_err().to_string();
         for words in [
-            "the network, the evidence, the task or the plan is not the same",
+            what,
+            "the store was begun with",
             "slices.json",
             "another folder",
         ] {

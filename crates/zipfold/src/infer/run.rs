@@ -5,11 +5,11 @@ use super::settings::{Inferred, Planned, Settings};
 use crate::beside::{Beside, Lanes, OnDevice};
 use crate::footprint;
 use crate::shared_slices::SharedRun;
-use crate::slices::{Folded, Slices, key};
+use crate::slices::{Folded, RunKey, Slices, key};
 use rayon::prelude::*;
 use std::time::Instant;
 use zipfold_core::factor::{Answer, Assignment, Evidence, Log10, Network, Task, Var};
-use zipfold_core::{Budget, Error, Opt, Precision, Random, Reservation, Result};
+use zipfold_core::{Budget, Error, Hash, Opt, Precision, Random, Reservation, Result};
 use zipfold_product::cpu::{Contracted, Engine, Fold};
 use zipfold_product::plan::groups::{divide, worthwhile};
 use zipfold_product::plan::slice::FIXED_BYTES;
@@ -27,7 +27,7 @@ const SAMPLE: f64 = 1e-8;
 pub(super) type Sink<'a> = dyn FnMut(Log10, Assignment) -> Result<()> + 'a;
 
 /// The key of a plan and its tables, for what is asked of them; none without a plan.
-type Keyed<'k> = dyn Fn(&str) -> Option<String> + 'k;
+type Keyed<'k> = dyn Fn(&str) -> Option<RunKey> + 'k;
 
 /// What plans are made from.
 struct Planning<'a> {
@@ -341,7 +341,7 @@ impl<'a> InferenceRun<'a> {
         };
         let places = self.beside.as_ref().map(remote);
         format!(
-            "{task} {:?} {:?} {places:?}",
+            "{task}, {:?}, seed {:?}, places {places:?}",
             self.settings.precision, self.settings.seed
         )
     }
@@ -350,13 +350,13 @@ impl<'a> InferenceRun<'a> {
         &'b self,
         many: usize,
         budget: &'b Budget,
-        key: &dyn Fn() -> Option<String>,
+        key: &dyn Fn() -> Option<RunKey>,
     ) -> Slices<'b> {
         let peak = self.plan.prediction().map_or(0.0, |p| p.peak_bytes);
         let fit = (budget.free() as f64 / 1.1 - FIXED_BYTES) / peak.max(1.0);
         let alone = many > 1 && self.settings.store.is_none();
         let checkpoint = self.settings.checkpoint.as_ref().filter(|_| alone);
-        let kept = checkpoint.and_then(|c| Some((c, key()?)));
+        let kept = checkpoint.and_then(|c| Some((c, key()?.text())));
         // One slice needs no threads, which take longer to start than a small network takes. A
         // device takes one slice at a time.
         let wave = if many == 1 || self.beside.is_some() {
@@ -469,11 +469,10 @@ impl<'a> InferenceRun<'a> {
         let plans: Vec<&Plan> = self.plan.plans();
         let key = |asked: &str| {
             let homes: Vec<_> = split.groups.iter().map(|g| (&g.tables, &g.asked)).collect();
-            Some(key(
-                &plans,
-                &self.reduced.tables,
-                &format!("{asked} {homes:?}"),
-            ))
+            let mut groups = Hash::default();
+            groups.text(&format!("{homes:?}"));
+            let asked = format!("{asked}, groups {:032x}", groups.finish());
+            Some(key(&plans, &self.reduced.tables, &asked))
         };
         let mut done = self.folded(
             (many, 1),

@@ -1,6 +1,7 @@
 //! The files of a store, behind a trait: a folder today, and anything else that can make a name
 //! once, move it away once, and tell its age.
 
+use super::kinds::refuse_others;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -82,11 +83,12 @@ impl Folder {
     pub(crate) fn clock_of(who: &str) -> String {
         format!("clocks/{who}")
     }
-    /// Makes the folders of a store.
+    /// Makes the folders of a store whose plan has the name `own`.
     ///
     /// # Errors
-    /// Those of the file system.
-    pub fn make(&self) -> Result<()> {
+    /// `Request` for a URL, and for a folder that has a store of another kind; those of the file system.
+    pub(crate) fn make(&self, own: &str) -> Result<()> {
+        refuse_others(&self.root, own)?;
         let all = [
             "parts", "matches", "rows", "leases", "failed", "running", "clocks", "told",
         ];

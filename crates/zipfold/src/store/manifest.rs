@@ -1,6 +1,7 @@
 //! What a store is about: the question, its inputs by reference, and how it is cut.
 
 use super::files::Files;
+use super::kinds::{OF_SHARES, OF_SLICES, is_store};
 use super::sent::Sent;
 use crate::identity::Key;
 use crate::reading::read_data;
@@ -13,7 +14,8 @@ use std::time::UNIX_EPOCH;
 use twox_hash::XxHash3_64;
 use zipfold_core::problem::{FoldSpec, Input, Problem};
 use zipfold_core::{Budget, Data, Error, Opt, Result};
-use zipfold_io::read::split_member;
+use zipfold_gpu::DeviceSelector;
+use zipfold_io::read::{refuse_store, refuse_url, split_member};
 use zipfold_io::zarr::is_zarr;
 use zipfold_io::{Presence, Source, store_files};
 use zipfold_plan::Overrides;
@@ -22,7 +24,7 @@ use zipfold_plan::squares::SquareCounts;
 /// The version of the layout of a store.
 pub(super) const LAYOUT: u32 = 5;
 /// The file that makes a folder a store.
-pub(super) const NAME: &str = "plan.json";
+pub(super) const NAME: &str = OF_SHARES;
 
 /// The plan of a store.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -45,6 +47,9 @@ pub struct Manifest {
     pub bands: Option<Vec<OwnRows>>,
     /// How the numbers of every share come about.
     pub key: Key,
+    /// Where workers run, unless they name a device themselves.
+    #[serde(default = "host")]
+    pub device: String,
     /// The choices of the plan that workers make, too.
     pub overrides: BTreeMap<String, String>,
     /// The files that are read; none where the data were sent by value.
@@ -53,6 +58,16 @@ pub struct Manifest {
     pub hashes: Vec<(String, String)>,
     /// Predictions, for people.
     pub predicted: Predicted,
+}
+
+/// Choices as a plan keeps them.
+pub(super) fn texts(overrides: &Overrides) -> BTreeMap<String, String> {
+    let all = overrides.texts().into_iter();
+    all.map(|(key, value)| (key.into(), value)).collect()
+}
+
+fn host() -> String {
+    DeviceSelector::Cpu.to_string()
 }
 
 /// What the planner expects.
@@ -232,6 +247,7 @@ pub(crate) fn refer(problem: &mut Problem, budget: &Budget) -> Result<Vec<Refere
             let e = Error::request("expected a file, which workers can read, got standard input");
             return Err(e.remedy("write the rows to a file first"));
         }
+        refuse_url(&input.name)?;
         // A member of an archive is read from the file of the archive.
         let (file, member) = split_member(&input.name);
         let file = store_files::absolute(Path::new(file))?;
@@ -256,6 +272,13 @@ impl Manifest {
     pub fn read(files: &dyn Files, budget: &Budget) -> Result<Self> {
         let place = files.path(NAME).to_string_lossy().into_owned();
         let Some(bytes) = files.get(NAME, budget)? else {
+            refuse_store(&place)?;
+            if is_store(&files.path(""), OF_SLICES) {
+                let e = Error::request("expected a store of shares, got one of slices");
+                return Err(e
+                    .at_place(place)
+                    .remedy("the same inference with this folder, which works on it and answers"));
+            }
             let e = Error::request("expected a store, got a folder without a plan");
             return Err(e
                 .at_place(place)
@@ -325,6 +348,13 @@ impl Manifest {
     #[must_use]
     pub fn share_name(index: usize) -> String {
         format!("{:06}", index + 1)
+    }
+    /// Whether a name is that of a share.
+    pub(super) fn is_share(&self, name: &str) -> bool {
+        let number = name.parse::<usize>().ok();
+        number.is_some_and(|number| {
+            (1..=self.shares).contains(&number) && Self::share_name(number - 1) == name
+        })
     }
     /// Refuses a number without a share.
     ///

@@ -22,6 +22,7 @@ mod attempt;
 mod bands;
 mod checkpoint;
 mod files;
+pub(crate) mod kinds;
 mod lease;
 mod manifest;
 mod rows;
@@ -38,7 +39,7 @@ pub use status::{Running, Status};
 pub use work::{DoneShare, Failure, Habits, Loaded, Worked};
 pub(crate) use work::{done_name, part_name};
 
-use crate::identity::Key;
+use crate::identity::{Key, runtime_of};
 use crate::options::{Options, Target, all_rows};
 use crate::partial;
 use crate::query::{Answer, Query};
@@ -52,6 +53,8 @@ use work::Worker;
 use zipfold_core::fold::Fold;
 use zipfold_core::message::Wording;
 use zipfold_core::{Blame, Budget, Data, Error, Job, Opt, Problem, Result};
+use zipfold_gpu::DeviceSelector;
+use zipfold_io::read::refuse_store;
 use zipfold_plan::shares::{self, Cut};
 use zipfold_plan::{Overrides, Plan, dense_bytes};
 
@@ -137,12 +140,16 @@ impl Store {
             e.at_place(root.to_string_lossy())
                 .remedy(format!("another folder with {}", Opt::Store))
         };
-        // Before anything is written there.
+        // Before anything is written there, and before the work of planning.
+        refuse_store(&root.to_string_lossy())?;
         if store.files.get(manifest::NAME, &options.budget)?.is_some() {
             return Err(taken());
         }
         let (manifest, squares) = plan_shares(problem, data, inputs, planning, options)?;
-        Folder::new(root, &store.who.name()).make()?;
+        if manifest.inputs.is_empty() {
+            sent::Sent::refuse_large(data)?;
+        }
+        Folder::new(root, &store.who.name()).make(manifest::NAME)?;
         if store.files.list("parts")?.is_empty() {
             if manifest.inputs.is_empty() {
                 sent::Sent::write(store.files.as_ref(), data)?;
@@ -197,8 +204,20 @@ impl Store {
             bands,
         })
     }
+    /// The names of the files beyond the plan that share `number`, from 1, reads; none where it needs all
+    /// that the plan has. So a worker may fetch them alone to where it works.
+    ///
+    /// # Errors
+    /// `Request` for a number that no share has; those of [`Store::manifest`] and of the squares.
+    pub fn files_of_share(&self, number: usize, budget: &Budget) -> Result<Option<Vec<String>>> {
+        let manifest = self.manifest(budget)?;
+        let index = manifest.index(number)?;
+        let squares = SquaresOfStore::read(self.files.as_ref(), &manifest, budget)?;
+        Ok(squares.and_then(|squares| squares.files_of_share(index, manifest.shares)))
+    }
     /// Works on share `number`, from 1, or on shares until none is left. An interruption keeps a
-    /// checkpoint inside the share, from which the next worker goes on.
+    /// checkpoint inside the share, from which the next worker goes on. A worker that leaves the device
+    /// open ([`DeviceSelector::Auto`]) takes that of the plan, since bits may depend on it.
     ///
     /// # Errors
     /// `Request` where this worker would compute in another way than planned, or for a share that
@@ -215,6 +234,10 @@ impl Store {
             .transpose()?;
         let options = Options {
             overrides: all_rows(&loaded.manifest.overrides()?.and(&options.overrides)),
+            device: match options.device {
+                DeviceSelector::Auto => DeviceSelector::parse(&loaded.manifest.device)?,
+                named => named,
+            },
             checkpoint: None,
             shard: None,
             ..options.clone()
@@ -260,7 +283,9 @@ impl Store {
         (target, incomplete): (&Target, bool),
         options: &'a Options<'a>,
     ) -> Result<(Answer<'a>, Vec<usize>)> {
-        let there = self.files.list("parts")?;
+        let mut there = self.files.list("parts")?;
+        // What else somebody has put there, such as a copy that is on its way.
+        there.retain(|name| loaded.manifest.is_share(name));
         let all = 0..loaded.manifest.shares;
         let missing = all.filter(|i| there.binary_search(&Manifest::share_name(*i)).is_err());
         let missing: Vec<usize> = missing.map(|index| index + 1).collect();
@@ -288,7 +313,10 @@ impl Store {
     }
     /// What is wrong with a file that workers made, and how to have it made again: a share whose part
     /// is there is done.
-    fn made_again(&self, e: Error) -> Error {
+    ///
+    /// Matches are read when the answer is written, so whoever writes it asks, too.
+    #[must_use]
+    pub fn made_again(&self, e: Error) -> Error {
         let place = e.place().map(|place| PathBuf::from(place.marked()));
         let Some(place) = place.filter(|_| e.blame() == Blame::Input) else {
             return e;
@@ -329,10 +357,14 @@ impl Store {
             .path(manifest::NAME)
             .to_string_lossy()
             .into_owned();
-        Ok(Error::request(what).at_place(place).remedy(format!(
-            "have workers do these shares, or {} for what is there",
-            Opt::Incomplete
-        )))
+        let e = Error::request(what).at_place(place);
+        Ok(match missing.len() == total {
+            true => e.remedy("have workers do these shares"),
+            false => e.remedy(format!(
+                "have workers do these shares, or {} for what is there",
+                Opt::Incomplete
+            )),
+        })
     }
 }
 
@@ -384,11 +416,8 @@ fn plan_shares(
             None => Key::of_plan(job, &plan, shares),
         },
         squares: counts,
-        overrides: overrides
-            .texts()
-            .into_iter()
-            .map(|(k, v)| (k.into(), v))
-            .collect(),
+        device: device(options, &plan, counts.is_some()).to_string(),
+        overrides: manifest::texts(&overrides),
         hashes: manifest::hashes(&problem, data),
         predicted: Predicted {
             pairs: plan.pairs,
@@ -403,6 +432,17 @@ fn plan_shares(
         problem,
     };
     Ok((manifest, squares))
+}
+
+/// Where workers of `plan` run unless they name a device. Keys of squares are those of the host.
+fn device(options: &Options<'_>, plan: &Plan, is_of_squares: bool) -> DeviceSelector {
+    match options.device {
+        DeviceSelector::Auto if is_of_squares => DeviceSelector::Cpu,
+        DeviceSelector::Auto => {
+            DeviceSelector::parse(runtime_of(plan)).unwrap_or(DeviceSelector::Cpu)
+        }
+        named => named,
+    }
 }
 
 /// The rows that each share reads, where it needs no others, and the choices of all workers. Shares that

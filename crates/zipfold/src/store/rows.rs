@@ -101,6 +101,30 @@ fn files_of(squares: &Squares, side: usize, places: &Range<usize>) -> Range<usiz
     places.start / size..places.end.div_ceil(size)
 }
 
+/// The side whose files have the rows of y.
+fn second_side(space: &Space) -> usize {
+    usize::from(!space.is_self())
+}
+
+/// The files that `band` reads, by side and number.
+fn files_of_band(squares: &Squares, space: &Space, band: &SquareBand) -> BTreeSet<(usize, usize)> {
+    let second = second_side(space);
+    let x = files_of(squares, 0, &band.rows).map(|file| (0, file));
+    let y = band.cols.iter();
+    let y = y.flat_map(|places| files_of(squares, second, places));
+    x.chain(y.map(|file| (second, file))).collect()
+}
+
+/// The names of the files that `bands` read.
+pub(super) fn names(squares: &Squares, space: &Space, bands: &[SquareBand]) -> Vec<String> {
+    let read = bands.iter();
+    let read = read.flat_map(|band| files_of_band(squares, space, band));
+    let read: BTreeSet<(usize, usize)> = read.collect();
+    read.into_iter()
+        .map(|(side, file)| name(side, file))
+        .collect()
+}
+
 /// Bytes of the files that `band` reads, with rows as long as `row` says.
 pub(super) fn band_bytes(squares: &Squares, band: &SquareBand, row: [u64; 2]) -> u64 {
     let x = files_of(squares, 0, &band.rows).len() * squares.sizes[0];
@@ -269,19 +293,9 @@ impl<'a> Reader<'a> {
             at_hand: BTreeMap::new(),
         }
     }
-    /// The side whose files have the rows of y.
-    fn second(&self) -> usize {
-        usize::from(!self.space.is_self())
-    }
     /// Reads the files of `band` that are not at hand, and lets go of the others.
     fn take(&mut self, band: &SquareBand) -> Result<()> {
-        let second = self.second();
-        let x = files_of(self.squares, 0, &band.rows).map(|file| (0, file));
-        let y = band
-            .cols
-            .iter()
-            .flat_map(|places| files_of(self.squares, second, places));
-        let wanted: BTreeSet<(usize, usize)> = x.chain(y.map(|file| (second, file))).collect();
+        let wanted = files_of_band(self.squares, &self.space, band);
         self.at_hand.retain(|file, _| wanted.contains(file));
         for (side, file) in wanted {
             if self.at_hand.contains_key(&(side, file)) {
@@ -335,7 +349,7 @@ impl<'a> Reader<'a> {
     /// `Input` for files that are not there or damaged; `Resource` when the budget has no room.
     pub(super) fn band(&mut self, band: &SquareBand) -> Result<BandRows> {
         self.take(band)?;
-        let second = self.second();
+        let second = second_side(&self.space);
         let x = self.found(0, &mut std::iter::once(&band.rows));
         let y = self.found(second, &mut band.cols.iter());
         let rows = [&x, &y].map(|found| found.iter().map(|row| row.0).collect::<Vec<u32>>());

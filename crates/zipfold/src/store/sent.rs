@@ -83,11 +83,11 @@ fn bytes(table: &Table) -> u64 {
 }
 
 impl Sent {
-    /// Puts `data` into the store.
+    /// Refuses `data` that are too large to be sent.
     ///
     /// # Errors
-    /// `Request` where they are too large to be sent; those of the store.
-    pub(crate) fn write(files: &dyn Files, data: &Data) -> Result<()> {
+    /// `Request` for those.
+    pub(crate) fn refuse_large(data: &Data) -> Result<()> {
         let weights = data.weights.iter().flatten().flatten();
         let sides = [Some(&data.x), data.y.as_ref(), data.pairs.as_ref()];
         let all: u64 = sides.into_iter().flatten().chain(weights).map(bytes).sum();
@@ -97,6 +97,13 @@ impl Sent {
                 "write the rows to a file that all workers read, and plan by a problem file",
             ));
         }
+        Ok(())
+    }
+    /// Puts `data` into the store.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub(crate) fn write(files: &dyn Files, data: &Data) -> Result<()> {
         let pair = |pair: &[Table; 2]| pair.each_ref().map(SentTable::new);
         let sent = Sent {
             x: SentTable::new(&data.x),

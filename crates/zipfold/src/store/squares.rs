@@ -157,6 +157,15 @@ impl SquaresOfStore {
     pub(crate) fn most(&self) -> usize {
         self.squares.bands.len().max(1)
     }
+    /// The files that share `index` of `shares` reads, where they hold all that it needs.
+    pub(super) fn files_of_share(&self, index: usize, shares: usize) -> Option<Vec<String>> {
+        let bands = &self.squares.bands[self.squares.share(index, shares)];
+        let named = || {
+            let rows = rows::names(&self.squares, &self.space(), bands);
+            std::iter::once(NAME.to_owned()).chain(rows).collect()
+        };
+        self.are_enough().then(named)
+    }
     /// The most bytes of rows that a share of `parts` reads: each band its own.
     pub(super) fn share_bytes(&self, data: &Data, parts: usize) -> u64 {
         let row = rows::row_bytes(data);

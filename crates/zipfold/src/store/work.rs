@@ -214,8 +214,8 @@ impl Worker<'_> {
                     "{what} is not the same: this worker has {here}, the store was planned with {planned}"
                 ));
                 Err(e.remedy(format!(
-                    "workers of one version and device, or a plan with {} that all of them have",
-                    Opt::Set
+                    "workers of one version and device, or a new store planned with {} for all of them",
+                    Opt::Set.like("isa=avx2")
                 )))
             }
         }

@@ -1,0 +1,47 @@
+//! Kinds of stores, by the file that makes a folder one: a folder has a store of one kind.
+
+use std::path::{Path, PathBuf};
+use zipfold_core::{Error, Opt, Result};
+use zipfold_io::read::refuse_store;
+use zipfold_io::store_files;
+
+/// The plan of a question in shares.
+pub(crate) const OF_SHARES: &str = "plan.json";
+/// The plan of an inference whose slices are shared out.
+pub(crate) const OF_SLICES: &str = "slices.json";
+/// How the folder of one stage of an inference begins, before its number.
+pub(crate) const STAGE: &str = "stage-";
+
+fn is_stage(folder: &Path) -> bool {
+    let name = folder.file_name().and_then(|name| name.to_str());
+    name.is_some_and(|name| name.starts_with(STAGE))
+}
+
+/// Whether the folder has a store of this kind.
+pub(crate) fn is_store(root: &Path, kind: &str) -> bool {
+    store_files::modified(&root.join(kind)).is_some()
+}
+
+/// Refuses a place that cannot be a store of the kind `own`: a URL, and a folder with one of another kind.
+///
+/// # Errors
+/// `Request` for those.
+pub(super) fn refuse_others(root: &Path, own: &str) -> Result<()> {
+    let place = root.to_string_lossy();
+    refuse_store(&place)?;
+    // Stages of an inference have folders of their own, in that of the whole.
+    let names = store_files::names(root).unwrap_or_default();
+    let mut places: Vec<PathBuf> = names.iter().map(|name| root.join(name)).collect();
+    places.retain(|folder| is_stage(folder));
+    places.extend(root.parent().filter(|_| is_stage(root)).map(Path::to_owned));
+    places.push(root.to_owned());
+    let mut others = [OF_SHARES, OF_SLICES]
+        .into_iter()
+        .filter(|kind| *kind != own);
+    if others.any(|kind| places.iter().any(|folder| is_store(folder, kind))) {
+        let e =
+            Error::request("the folder is a store of something else").at_place(place.into_owned());
+        return Err(e.remedy(format!("another folder with {}", Opt::Store)));
+    }
+    Ok(())
+}
