@@ -283,16 +283,21 @@ fn keyed(n: usize, keys: usize) -> Data {
 fn matches_within_keys_write_runs() {
     let near = join(r#""where": "value < 0.9""#);
     let valued = join(r#""where": "value < 0.9", "value": "x[0] - y[1]""#);
-    let (few, many) = (keyed(2400, 3), keyed(9000, 30));
+    // As few rows as have matches beyond the small memory.
+    let (few, twice, many) = (keyed(2400, 3), keyed(1500, 3), keyed(6000, 24));
     for (name, data, about) in [
         ("few", &few, format!(r#""within": "same:key", {near}"#)),
         ("many", &many, format!(r#""within": "same:key", {valued}"#)),
         (
             "both-ways",
-            &few,
+            &twice,
             format!(r#""within": "same:key", "domain": "ordered", {near}"#),
         ),
-        ("other", &few, format!(r#""within": "other:key", {valued}"#)),
+        (
+            "other",
+            &twice,
+            format!(r#""within": "other:key", {valued}"#),
+        ),
     ] {
         // Each format of two questions by each way: formats take matches that runs have sorted.
         let formats = match name {
