@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """What shares cost, and what becomes of them when workers are killed.
 
-    python bench/shares.py target/release/zipfold [--rows 60000] [--questions NAME,…] [--turns 5] [--kills 500]
+    python bench/shares.py target/release/zipfold [--rows 60000] [--questions NAME,…] [--shares 8] [--turns 5] [--kills 500]
         [--squares 1000000] [--sums 1000000] [--workers 2] [--folder DIR]
 
 First the overhead: the same question by one process on two cores, and by two processes of one thread each that work on a
 store, plan and merge included. Turns alternate; the least time of each counts. --questions chooses some. Then runs with kill -9: two workers at a
 small question, one of which is killed at a random moment and replaced, until all shares are done; the merged answer must
-have the bytes of one run. With --squares, pruned questions over this many rows of 3 numbers: how many squares there were and
+have the bytes of one run. Some of these questions have shares of squares. With --squares, pruned questions over this many rows of 3 numbers: how many squares there were and
 were left, and the times. With --sums, sums of rows over all pairs of this many rows of 3 numbers: the bytes of all parts, and
 the times of one process and of --workers, which share the cores out. Prints all as Markdown; ends with status 1 if bytes differ.
 """
@@ -81,8 +81,8 @@ def shared(command, problem, store, answer, shares, workers, threads=1, more=())
     command.run("merge", store, "-o", answer, "--force", "--quiet")
 
 
-def overheads(command, folder, rows, turns, chosen):
-    print(f"Two processes of one thread against one of two threads, {rows} rows of 8 numbers, 8 shares, best of {turns}:\n")
+def overheads(command, folder, rows, shares, turns, chosen):
+    print(f"Two processes of one thread against one of two threads, {rows} rows of 8 numbers, {shares} shares, best of {turns}:\n")
     print("| question | one process, s | two processes, s | overhead | parts, MB |\n|---|---|---|---|---|")
     same = True
     for name, (fold, suffix) in FOLDS.items():
@@ -94,7 +94,7 @@ def overheads(command, folder, rows, turns, chosen):
         alone, together = [], []
         for _ in range(turns):
             alone.append(timed(lambda: command.run("run", problem, "-o", one, "--force", "--quiet", "--threads", 2)))
-            together.append(timed(lambda: shared(command, problem, store, many, 8, 2)))
+            together.append(timed(lambda: shared(command, problem, store, many, shares, 2)))
         same &= filecmp.cmp(one, many, shallow=False)
         parts = sum(part.stat().st_size for part in (store / "parts").iterdir()) / 1e6
         print(f"| {name} | {min(alone):.3f} | {min(together):.3f} | {100 * (min(together) / min(alone) - 1):+.1f} % | {parts:.1f} |")
@@ -148,14 +148,21 @@ def kills(command, folder, rounds):
     problems = []
     for name, (fold, suffix) in FOLDS.items():
         problem = question(folder, name.split()[0], 1500, 3, fold, "square" if name != "neighbours" else "ordered")
-        one = folder / f"{problem.stem}-one.{suffix}"
-        command.run("run", problem, "-o", one, "--force", "--quiet")
-        problems.append((problem, one, suffix))
+        problems.append((problem, suffix, slowly))
+    for name, fold in PRUNED.items():
+        problem = question(folder, f"pruned-{name.split()[0]}", 40_000, 3, fold, "triangle" if name != "neighbours" else "ordered")
+        problems.append((problem, "npz", ("--set", "prune=on")))
+    answers = []
+    for problem, suffix, _ in problems:
+        answers.append(folder / f"{problem.stem}-one.{suffix}")
+        command.run("run", problem, "-o", answers[-1], "--force", "--quiet")
     for turn in range(rounds):
-        problem, one, suffix = problems[turn % len(problems)]
+        (problem, suffix, how), one = problems[turn % len(problems)], answers[turn % len(problems)]
         store, many = folder / "kills", folder / f"many.{suffix}"
         shutil.rmtree(store, ignore_errors=True)
-        command.run("plan", problem, "--store", store, "--shares", 5, *slowly)
+        command.run("plan", problem, "--store", store, "--shares", 5, *how)
+        if how != slowly and not json.loads((store / "plan.json").read_text())["squares"]:
+            sys.exit(f"{problem.stem}: expected shares of squares")
         words = ("work", store, "--threads", 1, "--lease", 1, "--retries", 1000, "--checkpoint-every", 0.02, "--quiet")
         workers = [command.start(*words) for _ in range(2)]
         for _ in range(2):
@@ -184,6 +191,7 @@ def main():
     parser.add_argument("--rows", type=int, default=60_000)
     parser.add_argument("--turns", type=int, default=5)
     parser.add_argument("--kills", type=int, default=500)
+    parser.add_argument("--shares", type=int, default=8)
     parser.add_argument("--questions", type=lambda text: text.split(","), default=[], help=", ".join(FOLDS))
     parser.add_argument("--squares", type=int, default=0)
     parser.add_argument("--sums", type=int, default=0)
@@ -193,7 +201,7 @@ def main():
     command = Command(given.command)
     with tempfile.TemporaryDirectory(dir=given.folder) as name:
         folder = pathlib.Path(os.path.realpath(name))
-        good = overheads(command, folder, given.rows, given.turns, given.questions) if given.turns else True
+        good = overheads(command, folder, given.rows, given.shares, given.turns, given.questions) if given.turns else True
         if given.squares:
             good &= squares(command, folder, given.squares, max(given.turns, 1))
         if given.sums:

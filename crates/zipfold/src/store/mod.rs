@@ -402,7 +402,10 @@ fn plan_shares(
         (None, Some(bands)) => bands::share_bytes(bands, data),
         (None, None) => inputs.iter().map(|input| input.bytes).sum(),
     };
-    let seconds = seconds(&plan, shape);
+    let seconds = match of_store {
+        Some(squares) => plan.seconds + squares.seconds(),
+        None => seconds(&plan, shape),
+    };
     let manifest = Manifest {
         layout: manifest::LAYOUT,
         version: env!("CARGO_PKG_VERSION").into(),

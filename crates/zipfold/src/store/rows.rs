@@ -115,6 +115,12 @@ fn files_of_band(squares: &Squares, space: &Space, band: &SquareBand) -> BTreeSe
     x.chain(y.map(|file| (second, file))).collect()
 }
 
+/// Rows of both sides in the files that the bands read, one band after another.
+pub(super) fn rows_read(squares: &Squares) -> u64 {
+    let bands = squares.bands.iter();
+    bands.map(|band| band_bytes(squares, band, [1, 1])).sum()
+}
+
 /// The names of the files that `bands` read.
 pub(super) fn names(squares: &Squares, space: &Space, bands: &[SquareBand]) -> Vec<String> {
     let read = bands.iter();

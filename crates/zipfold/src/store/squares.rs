@@ -50,6 +50,8 @@ const ROWS: usize = 32;
 const ROWS_OF_BEST: usize = 256;
 /// Matches of a piece that are given the rows of the question at a time.
 const MATCHES: usize = 1 << 16;
+/// Seconds that a worker takes to read a row of a band, to put it in its place and to lay it out (`bench/shares_plans.py --work`).
+const ROW_SECONDS: f64 = 190e-9;
 /// The part of the pairs that squares must settle to be worth their files and copies.
 const WORTH: f64 = 0.5;
 
@@ -156,6 +158,10 @@ impl SquaresOfStore {
     /// Shares that have bands.
     pub(crate) fn most(&self) -> usize {
         self.squares.bands.len().max(1)
+    }
+    /// Predicted seconds that workers read and lay out the rows of all bands.
+    pub(super) fn seconds(&self) -> f64 {
+        ROW_SECONDS * rows::rows_read(&self.squares) as f64
     }
     /// The files that share `index` of `shares` reads, where they hold all that it needs.
     pub(super) fn files_of_share(&self, index: usize, shares: usize) -> Option<Vec<String>> {
