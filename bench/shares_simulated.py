@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """How far shares scale: a simulation of workers at a store, fed with the measured seconds of shares.
 
-    python bench/shares_simulated.py STORE [--shares 20000] [--seconds 120] [--lost 0.02] [--slow 0.05] [--bandwidth 5e9]
-                                     [--page docs/shares-simulated.md]
+    python bench/shares_simulated.py MEASURED [--shares 20000] [--seconds 120] [--lost 0.02] [--slow 0.05] [--bandwidth 5e9]
+                                     [--page docs/shares-simulated.md] [--keep FILE --machine NAME]
 
-STORE is a store whose shares are done: their seconds and bytes are drawn from. Every worker starts after a wait, reads all
+MEASURED is a store whose shares are done, or a file with what they told, which --keep writes: their seconds and bytes are drawn
+from. Every worker starts after a wait, reads all
 inputs, then takes shares until none is left. A share takes a drawn time; a part of the workers (--slow) is three times
 slower; a worker is lost with a probability for each hour of work (--lost). Its share is taken over when the lease is old,
 from the beginning, and it comes back after another start. Reads and parts share the bandwidth of the store (--bandwidth,
@@ -119,18 +120,36 @@ class Simulation:
 
 
 class Measured(typing.NamedTuple):
-    """The shares of a store: seconds, bytes, bytes of the inputs, what it asked."""
+    """The shares of a store: seconds, bytes, bytes of the inputs, what was asked of what."""
 
     seconds: np.ndarray
     sizes: np.ndarray
     inputs: float
+    question: str
 
     @classmethod
-    def of(cls, store):
-        """What the workers at a store have told."""
-        told = [json.loads(path.read_text()) for path in sorted((store / "told").iterdir())]
-        inputs = json.loads((store / "plan.json").read_text())["predicted"]["input_bytes"]
-        return cls(np.array([one["seconds"] for one in told]), np.array([one["bytes"] for one in told]), inputs)
+    def of(cls, place, machine):
+        """What the workers at a store have told, or a file that has it."""
+        if place.is_file():
+            kept = json.loads(place.read_text())
+            return cls(np.array(kept["seconds"]), np.array(kept["bytes"]), kept["input_bytes"], kept["question"])
+        told = [json.loads(path.read_text()) for path in sorted((place / "told").iterdir())]
+        plan = json.loads((place / "plan.json").read_text())
+        kinds = ", ".join(fold["kind"] for fold in plan["problem"]["folds"])
+        pairs = f"{plan['predicted']['pairs']:,}".replace(",", " ")
+        question = f"{kinds} over {pairs} pairs, {plan['shape']}, on {machine}"
+        seconds, sizes = ([one[what] for one in told] for what in ("seconds", "bytes"))
+        return cls(np.array(seconds), np.array(sizes), plan["predicted"]["input_bytes"], question)
+
+    def keep(self, file):
+        """Writes a file that :meth:`of` reads."""
+        kept = {
+            "question": self.question,
+            "input_bytes": self.inputs,
+            "seconds": [round(float(one), 4) for one in self.seconds],
+            "bytes": [int(one) for one in self.sizes],
+        }
+        file.write_text(json.dumps(kept) + "\n")
 
     def drawn(self, shares, seconds):
         """The seconds and bytes of this many shares, whose mean is that of the measured ones or as given."""
@@ -227,7 +246,8 @@ def page(measured, given, cluster):
         "the numbers of workers, losses, slow machines and the store are assumptions, which the command takes.",
         "",
         f"{given.shares} shares of {lengths.mean():.0f} s on average and {sizes.mean() / 1e6:.2f} MB are drawn from "
-        f"{len(measured.seconds)} measured ones, whose times are {kept.min():.2f} to {kept.max():.2f} of their mean. "
+        f"{len(measured.seconds)} measured ones ({measured.question}), whose times are {kept.min():.2f} to {kept.max():.2f} of "
+        f"their mean of {measured.seconds.mean():.2f} s. "
         f"Inputs have {cluster.inputs / 1e6:.0f} MB. Workers start within {START:.0f} s and read all inputs; "
         f"{100 * cluster.slow:.0f} % of them are three times slower; {100 * cluster.lost:.0f} % are lost in an hour of work. "
         f"A lost share is begun again when its lease is {LEASE:.0f} s old. The store gives {cluster.bandwidth / 1e9:g} GB/s "
@@ -271,7 +291,9 @@ def page(measured, given, cluster):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("store", type=pathlib.Path)
+    parser.add_argument("measured", type=pathlib.Path)
+    parser.add_argument("--keep", type=pathlib.Path, help="write what the shares told to this file")
+    parser.add_argument("--machine", default="a machine", help="what it ran on, for the file")
     parser.add_argument("--shares", type=int, default=20_000)
     parser.add_argument("--seconds", type=float, help="mean seconds of a share, in place of the measured mean")
     parser.add_argument("--lost", type=float, default=0.02, help="workers lost in an hour of work")
@@ -280,10 +302,12 @@ def main():
     parser.add_argument("--inputs", type=float, help="bytes that each worker reads, in place of those of the store")
     parser.add_argument("--page", type=pathlib.Path, help="write a page with plots to this file")
     given = parser.parse_args()
-    measured = Measured.of(given.store)
+    measured = Measured.of(given.measured, given.machine)
+    if given.keep:
+        measured.keep(given.keep)
     cluster = Cluster(given.bandwidth, given.slow, given.lost, given.inputs or measured.inputs)
     options = [f"--{name} {getattr(given, name):g}" for name in ("shares", "seconds", "lost", "slow", "bandwidth", "inputs") if getattr(given, name)]
-    given.words = f"python bench/shares_simulated.py STORE {' '.join(options)} --page {given.page}"
+    given.words = f"python bench/shares_simulated.py {given.measured} {' '.join(options)} --page {given.page}"
     if given.page:
         page(measured, given, cluster)
         return

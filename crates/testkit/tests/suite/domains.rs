@@ -164,12 +164,18 @@ fn earlier_rows_are_half_of_all_others() {
 #[test]
 fn bands_of_long_rows_and_of_single_precision_have_the_bits_of_the_oracle() {
     let mut lcg = Lcg::new(135);
-    for (n, dim) in [(700, 20), (2100, 3)] {
+    let is_long = std::env::var_os("ZIPFOLD_LONG").is_some();
+    for (size, (n, dim)) in [(700, 20), (2100, 3)].into_iter().enumerate() {
         let items: Vec<f64> = (0..n * dim).map(|_| lcg.unit()).collect();
         let single = items.iter().map(|v| *v as f32).collect();
         let double = alone(Table::f64(n, dim, items).unwrap());
         let single = alone(Table::f32(n, dim, single).unwrap());
-        for window in ["band:300", "earlier", "earlier and band:500", "band:20"] {
+        // Each window with rows of one of both lengths in turn; with both where `ZIPFOLD_LONG` is set.
+        let windows = ["band:300", "band:20", "earlier", "earlier and band:500"];
+        for (at, window) in windows.into_iter().enumerate() {
+            if !is_long && at % 2 != size {
+                continue;
+            }
             for fold in LONG {
                 let problem = problem(window, fold, None, false, "");
                 check(&problem, &double).unwrap();
