@@ -402,18 +402,14 @@ fn plan_shares(
         (None, Some(bands)) => bands::share_bytes(bands, data),
         (None, None) => inputs.iter().map(|input| input.bytes).sum(),
     };
-    let seconds = match of_store {
-        Some(squares) => plan.seconds + squares.seconds(),
-        None => seconds(&plan, shape),
-    };
+    let seconds = seconds(&plan, shape) + of_store.map_or(0.0, SquaresOfStore::seconds);
     let manifest = Manifest {
         layout: manifest::LAYOUT,
         version: env!("CARGO_PKG_VERSION").into(),
         shares,
-        shape: match counts {
-            Some(_) => "squares of ranges along a curve".into(),
-            None => shape.name().into(),
-        },
+        shape: counts
+            .map_or(shape.name(), |_| "squares of ranges along a curve")
+            .into(),
         key: match counts {
             Some(counts) => Key::of_squares(job, counts, options)?,
             None => Key::of_plan(job, &plan, shares),
