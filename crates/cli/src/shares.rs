@@ -211,7 +211,6 @@ pub(crate) fn work(a: &WorkShares) -> Result<()> {
     let worked = store.work(&loaded, a.share, (&habits, flags::words), &options);
     progress.end();
     let worked = worked.map_err(|e| goes_on(e, &a.store))?;
-
     // A worker that wants the next share alone does not wait for shares of others.
     let busy = match worked.done.is_empty() && worked.failed.is_empty() {
         true => store.status(habits.lease, &budget)?.running,

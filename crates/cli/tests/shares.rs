@@ -46,6 +46,13 @@ const FOLDS: [(&str, &str, &str); 13] = [
     ("condensed", "{ kind = 'condensed' }", "npy"),
 ];
 
+/// The problem file of the question `folds` over `input`.
+fn problem(input: &str, folds: &str) -> String {
+    format!(
+        "schema = 1\nx = {{ name = '{input}' }}\npair = {{ metric = 'euclidean' }}\nfolds = [{folds}]\n"
+    )
+}
+
 /// A store of the question `folds` over `input`, with small tiles.
 fn plan(folder: &Folder, name: &str, input: &str, folds: &str, shares: usize) {
     plan_with(folder, name, (input, ""), folds, shares);
@@ -53,9 +60,7 @@ fn plan(folder: &Folder, name: &str, input: &str, folds: &str, shares: usize) {
 
 /// The same with more words of the command.
 fn plan_with(folder: &Folder, name: &str, (input, more): (&str, &str), folds: &str, shares: usize) {
-    let problem = format!(
-        "schema = 1\nx = {{ name = '{input}' }}\npair = {{ metric = 'euclidean' }}\nfolds = [{folds}]\n"
-    );
+    let problem = problem(input, folds);
     fs::write(folder.path(&format!("{name}.toml")), problem).unwrap();
     folder.finish(&format!(
         "plan {name}.toml --store {name} --shares {shares} {SLOWLY} {more}"
@@ -557,10 +562,7 @@ fn the_script_for_slurm_does_all_shares() {
         status.unwrap().code()
     };
     for (at, (_, folds, suffix)) in FOLDS.into_iter().enumerate() {
-        let problem = format!(
-            "schema = 1\nx = {{ name = 'a.csv' }}\npair = {{ metric = 'euclidean' }}\nfolds = [{folds}]\n"
-        );
-        fs::write(folder.path("s.toml"), problem).unwrap();
+        fs::write(folder.path("s.toml"), problem("a.csv", folds)).unwrap();
         let mut made = folder.command(
             "plan s.toml --shares 3 --slurm --memory 1GiB --set tile.rows=128 --set tile.cols=256",
         );
@@ -569,16 +571,13 @@ fn the_script_for_slurm_does_all_shares() {
             "{folds}"
         );
         if at == 0 {
-            assert_eq!(task("1", "143"), Some(143));
-            // One share, though failed shares are followed by others.
-            let begun = fs::read_to_string(folder.path("ended")).unwrap();
-            assert_eq!(
-                begun
-                    .lines()
-                    .filter(|line| line.ends_with("--quiet"))
-                    .count(),
-                1
-            );
+            // A task with two shares, whose first number is none: a failure is followed by the next share, a signal ends the task.
+            for (ended, calls) in [("2", 2), ("143", 3)] {
+                assert_eq!(task("-2", ended), ended.parse().ok());
+                let begun = fs::read_to_string(folder.path("ended")).unwrap();
+                let begun = begun.lines().filter(|line| line.ends_with("--quiet"));
+                assert_eq!(begun.count(), calls);
+            }
         }
         for number in ["1", "2", "3"] {
             assert_eq!(task(number, ""), Some(0), "{folds}");
