@@ -114,6 +114,10 @@ impl Key {
             ),
         }
     }
+    /// Whether any instruction set and any device gives the same bits.
+    pub(crate) fn is_of_any_machine(&self) -> bool {
+        self.arithmetic == ANY
+    }
     fn words(&self) -> [(&'static str, &str); 5] {
         [
             ("the version of zipfold", &self.version),
@@ -132,6 +136,9 @@ impl Key {
     }
 }
 
+/// What computes values whose bits depend on no machine.
+const ANY: &str = "any";
+
 /// As [`arithmetic`], in words.
 fn arithmetic_words(job: &Job, plan: &Plan) -> String {
     let rounds = job.folds.iter().any(|fold| fold.traits().rounds);
@@ -142,7 +149,7 @@ fn arithmetic_words(job: &Job, plan: &Plan) -> String {
             format!("{isa} and {family} kernels of {runtime}")
         }
         Precision::F64 if rounds => format!("sums of {runtime}"),
-        Precision::F64 => "any".into(),
+        Precision::F64 => ANY.into(),
     }
 }
 

@@ -228,6 +228,31 @@ fn a_slow_store_loses_nothing() {
     disturbed("slow", [0, 0], Duration::from_millis(10), 2);
 }
 
+/// What a plan chooses itself binds workers where bits depend on it alone; a device that is named always does.
+#[test]
+fn a_plan_binds_workers_to_a_device_where_bits_depend_on_it() {
+    let (problem, data) = question();
+    for (fold, asked, device) in [
+        (r#"{"kind": "nearest", "k": 3}"#, "auto", "auto"),
+        (r#"{"kind": "reduce", "op": "sum"}"#, "auto", "cpu"),
+        (r#"{"kind": "nearest", "k": 3}"#, "cpu", "cpu"),
+    ] {
+        let problem = Problem {
+            folds: vec![serde_json::from_str(fold).unwrap()],
+            ..problem.clone()
+        };
+        // Too few pairs for `auto` to take a GPU.
+        let options = Options {
+            device: zipfold::devices::DeviceSelector::parse(asked).unwrap(),
+            ..options()
+        };
+        let root = folder("binds");
+        let made = Store::plan_sent(&root, (&problem, &data), ShareCount::default(), &options);
+        assert_eq!(made.unwrap().1.device, device, "{fold}, {asked}");
+        std::fs::remove_dir_all(root).unwrap();
+    }
+}
+
 /// Rows that are sent by value come back as they were: precision, names, attributes, words.
 #[test]
 fn rows_that_are_sent_are_the_same_rows() {

@@ -403,6 +403,10 @@ fn plan_shares(
         (None, None) => inputs.iter().map(|input| input.bytes).sum(),
     };
     let seconds = seconds(&plan, shape) + of_store.map_or(0.0, SquaresOfStore::seconds);
+    let key = match counts {
+        Some(counts) => Key::of_squares(job, counts, options)?,
+        None => Key::of_plan(job, &plan, shares),
+    };
     let manifest = Manifest {
         layout: manifest::LAYOUT,
         version: env!("CARGO_PKG_VERSION").into(),
@@ -410,12 +414,9 @@ fn plan_shares(
         shape: counts
             .map_or(shape.name(), |_| "squares of ranges along a curve")
             .into(),
-        key: match counts {
-            Some(counts) => Key::of_squares(job, counts, options)?,
-            None => Key::of_plan(job, &plan, shares),
-        },
+        device: device(options.device, &plan, &key).to_string(),
+        key,
         squares: counts,
-        device: device(options, &plan, counts.is_some()).to_string(),
         overrides: manifest::texts(&overrides),
         hashes: manifest::hashes(&problem, data),
         predicted: Predicted {
@@ -433,14 +434,14 @@ fn plan_shares(
     Ok((manifest, squares))
 }
 
-/// Where workers of `plan` run unless they name a device. Keys of squares are those of the host.
-fn device(options: &Options<'_>, plan: &Plan, is_of_squares: bool) -> DeviceSelector {
-    match options.device {
-        DeviceSelector::Auto if is_of_squares => DeviceSelector::Cpu,
-        DeviceSelector::Auto => {
-            DeviceSelector::parse(runtime_of(plan)).unwrap_or(DeviceSelector::Cpu)
+/// Where workers of `plan` run unless they name a device. What a plan has chosen itself binds them where
+/// bits depend on it.
+fn device(asked: DeviceSelector, plan: &Plan, key: &Key) -> DeviceSelector {
+    match asked {
+        DeviceSelector::Auto if !key.is_of_any_machine() => {
+            DeviceSelector::parse(runtime_of(plan)).unwrap_or(asked)
         }
-        named => named,
+        _ => asked,
     }
 }
 
