@@ -1,6 +1,7 @@
 //! Networks from files and from arrays, questions about them, and the answers as arrays.
 
 use crate::errors::{raise, words};
+use crate::run::warn;
 use crate::watch::attended;
 use numpy::PyArray1;
 use pyo3::prelude::*;
@@ -9,9 +10,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 use zipfold::Precision;
 use zipfold::devices::DeviceSelector;
-use zipfold::internals::io::{evidence, network};
-use zipfold::internals::slices::SliceStore;
-use zipfold::network::{Answer, Evidence, Factor, Kind, Names, Network, Task};
+use zipfold::internals::io::{evidence, network as files};
+use zipfold::internals::pool::within;
+use zipfold::internals::slices::{self, SharedInference, SliceStore};
+use zipfold::network::{self, Answer, Evidence, Factor, Kind, Names, Network, Task};
 use zipfold::network::{Inferred, Settings};
 use zipfold::{Budget, Error, Result};
 
@@ -36,7 +38,7 @@ pub(crate) enum Model {
 impl Model {
     fn read(self, budget: &Budget) -> Result<Network> {
         let (bayes, cards, names, states, tables) = match self {
-            Model::File(path) => return network::read_network(&path, budget),
+            Model::File(path) => return files::read_network(&path, budget),
             Model::Arrays(arrays) => arrays,
         };
         let factor = |(at, (scope, values)): (usize, (Vec<usize>, Vec<f64>))| {
@@ -82,6 +84,18 @@ pub(crate) struct Question {
 }
 
 impl Question {
+    /// The question about `model`.
+    fn about(&self, model: Model) -> Result<SharedInference> {
+        let settings = self.settings()?;
+        let budget = Budget::new(settings.memory);
+        let network = model.read(&budget)?;
+        let (seen, task) = (self.seen(&network, &budget)?, self.task(&network)?);
+        Ok(SharedInference::new(
+            (network, seen),
+            (task, vec![]),
+            settings,
+        ))
+    }
     fn settings(&self) -> Result<Settings> {
         Ok(Settings {
             memory: self.memory.unwrap_or_else(crate::options::available_memory),
@@ -94,16 +108,16 @@ impl Question {
             order_seconds: self.order_seconds,
             time_limit: self.time_limit,
             device: DeviceSelector::parse(&self.device)?,
-            store: self.store.clone().map(|path| SliceStore {
-                path,
-                lease: Duration::from_secs(60),
-            }),
+            store: self
+                .store
+                .clone()
+                .map(|path| SliceStore::new(path, Duration::from_secs(60))),
             ..Settings::default()
         })
     }
     fn seen(&self, model: &Network, budget: &Budget) -> Result<Evidence> {
         let mut seen = match &self.evidence {
-            Some(path) => network::read_evidence(path, model, budget)?,
+            Some(path) => files::read_evidence(path, model, budget)?,
             None => Evidence::none(),
         };
         for (name, state) in &self.observed {
@@ -142,19 +156,67 @@ pub(crate) fn infer<'py>(
     model: Model,
     question: Question,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let done = attended(py, false, None, |_| {
-        zipfold::internals::pool::within(question.threads, || {
-            let settings = question.settings()?;
-            let budget = Budget::new(settings.memory);
-            let model = model.read(&budget)?;
-            let seen = question.seen(&model, &budget)?;
-            let task = question.task(&model)?;
-            let done = zipfold::network::infer(&model, &seen, &task, &settings)?;
-            Ok((model, done))
+    let done = attended(py, false, None, |shared| {
+        within(question.threads, || {
+            let asked = question.about(model)?;
+            let settings = Settings {
+                stop: Some(shared.stop.clone()),
+                ..asked.settings.clone()
+            };
+            let done = network::infer(&asked.network, &asked.evidence, &asked.task, &settings)?;
+            Ok((asked.network, done))
         })
     })?;
     let (model, done) = done.and_then(|r: Result<_>| r).map_err(|e| raise(py, &e))?;
     answer(py, &model, &done)
+}
+
+/// Plans a question about a network in the folder `store`: what a job takes of the plan, as JSON.
+#[pyfunction]
+pub(crate) fn infer_plan(
+    py: Python<'_>,
+    model: Model,
+    question: Question,
+    store: PathBuf,
+    shares: Option<usize>,
+) -> PyResult<String> {
+    let done = attended(py, false, None, |_| {
+        within(question.threads, || {
+            let mut asked = question.about(model)?;
+            let plan = asked.plan(&store, shares)?;
+            Ok((plan.shares(), asked.settings.warnings.all()))
+        })
+    })?;
+    let (shares, warnings) = done.and_then(|r: Result<_>| r).map_err(|e| raise(py, &e))?;
+    warn(py, &warnings)?;
+    Ok(serde_json::json!({"shares": shares, "inputs": [], "problem": {"folds": []}}).to_string())
+}
+
+/// Whether the folder is a store of an inference.
+#[pyfunction]
+pub(crate) fn store_is_of_inference(store: PathBuf) -> bool {
+    slices::is_one(&store)
+}
+
+/// The answer of the parts of a store of an inference, with its task.
+#[pyfunction]
+pub(crate) fn infer_merge(
+    py: Python<'_>,
+    store: PathBuf,
+    threads: usize,
+) -> PyResult<(&'static str, Bound<'_, PyDict>)> {
+    let done = attended(py, false, None, |shared| {
+        within(threads, || {
+            let budget = Budget::new(crate::options::available_memory());
+            let mut asked = SharedInference::there(&store, &budget)?;
+            asked.settings.stop = Some(shared.stop.clone());
+            let done = asked.merge(&store)?;
+            Ok((asked, done))
+        })
+    })?;
+    let (asked, done) = done.and_then(|r: Result<_>| r).map_err(|e| raise(py, &e))?;
+    let task = slices::name_of(&asked.task);
+    Ok((task, answer(py, &asked.network, &done)?))
 }
 
 /// Adds how good the assignment of a search is.

@@ -48,6 +48,9 @@ fn _zipfold(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(arrow::arrow_columns, module)?)?;
     module.add_function(wrap_pyfunction!(arrow::arrow_stream, module)?)?;
     module.add_function(wrap_pyfunction!(infer::infer, module)?)?;
+    module.add_function(wrap_pyfunction!(infer::infer_plan, module)?)?;
+    module.add_function(wrap_pyfunction!(infer::infer_merge, module)?)?;
+    module.add_function(wrap_pyfunction!(infer::store_is_of_inference, module)?)?;
     module.add_function(wrap_pyfunction!(product::sum_product, module)?)?;
     jobs_of_a_field(module)?;
     module.add_function(wrap_pyfunction!(options::available_memory, module)?)?;

@@ -9,7 +9,9 @@ use pyo3::types::PyDict;
 use std::path::PathBuf;
 use std::time::Duration;
 use zipfold::internals::destination;
+use zipfold::internals::pool;
 use zipfold::internals::problem_file::problem_file;
+use zipfold::internals::slices::{self, SharedInference};
 use zipfold::internals::store::{Habits, Manifest, ShareCount, Store};
 use zipfold::io::OutputOptions;
 use zipfold::{Budget, Error, Options, Result, Target};
@@ -88,6 +90,11 @@ pub(crate) fn store_work(
     let done = attended(py, false, given.progress(), |shared| {
         let tell = |p| shared.tell(p);
         let options = given.options(shared, &tell, false)?;
+        if let Some(asked) = SharedInference::read(&store, &options.budget)? {
+            let work = || asked.work(&store, number, (&habits, words), Some(shared.stop.clone()));
+            let worked = pool::within(options.threads, work)??;
+            return Ok((worked, asked.settings.warnings.all()));
+        }
         let store = Store::open(&store);
         let loaded = store.load_to_work(&options.budget)?;
         let worked = store.work(&loaded, number, (&habits, words), &options)?;
@@ -125,7 +132,10 @@ fn life(py: Python<'_>, seconds: f64) -> PyResult<Duration> {
 pub(crate) fn store_status(py: Python<'_>, store: PathBuf, lease: f64) -> PyResult<String> {
     let budget = Budget::new(zipfold::internals::io::memory::usual());
     let life = life(py, lease)?;
-    let status = py.detach(|| Store::open(&store).status(life, &budget));
+    let status = py.detach(|| match slices::status(&store, life, &budget)? {
+        Some(of_slices) => Ok(of_slices),
+        None => Store::open(&store).status(life, &budget),
+    });
     let status = status.map_err(|e| raise(py, &e))?;
     json(py, serde_json::to_string(&status))
 }

@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use zipfold::Progress;
 
@@ -14,7 +14,7 @@ const BEAT: Duration = Duration::from_millis(20);
 #[derive(Default)]
 pub(crate) struct Shared {
     /// Set to stop the run.
-    pub stop: AtomicBool,
+    pub stop: Arc<AtomicBool>,
     pairs: AtomicU64,
     total: AtomicU64,
     /// What the run is doing, and what was told of that.

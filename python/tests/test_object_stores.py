@@ -17,7 +17,7 @@ import time
 
 import numpy as np
 import pytest
-from test_shares import SMALL, Broken, pool, problem_file, questions, same
+from test_shares import SMALL, Broken, inference, pool, problem_file, questions, same
 
 import zipfold as zf
 from zipfold import _zipfold, mirrors, objects, stores
@@ -112,6 +112,19 @@ def test_every_fold_has_the_bits_of_one_run_over_processes(rng, far):
         for name, question in asked.items():
             same(jobs[name].result(timeout=300), question.run())
             assert jobs[name].failures() == []
+
+
+@pytest.mark.parametrize("task", ["pr", "mar"])
+def test_an_inference_has_the_bits_of_one_run(task, place):
+    question = inference(task)
+    with concurrent.futures.ThreadPoolExecutor(2) as executor:
+        job = zf.submit(question, executor=executor, store=place, shares=3, memory="2MiB", threads=1)
+        same(job.result(timeout=60), question.run(memory="2MiB"))
+    assert job.progress() == (3, 3, 0, 0, 0.0) and job.failures() == []
+    there = names_in(place)
+    assert {"inference", "order", "slices.json", "parts/000001", "parts/000003"} <= there
+    assert not [one for one in there if one.startswith(("leases", "failed", "differing", "running", "clocks"))]
+    same(zf.attach(place).result(), question.run(memory="2MiB"))
 
 
 def test_matches_beyond_memory_are_objects_of_their_own(rng, far, tmp_path):

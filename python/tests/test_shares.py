@@ -616,6 +616,48 @@ def test_slices_of_an_inference_are_shared_out(tmp_path):
         _infer("map", str(tmp_path / "store"), 1)
 
 
+def inference(task: str) -> zf.Inference:
+    """A question about a network whose plan has slices within 2 MiB."""
+    return zf.Inference(_grid(11), task, keep=["(0, 0)"] if task == "sum" else (), samples=3)
+
+
+@pytest.mark.parametrize("task", ["pr", "mar", "map", "sum", "samples"])
+def test_an_inference_has_the_bits_of_one_run_over_processes(task, tmp_path):
+    wanted = inference(task).run(memory="2MiB")
+    with pool(2) as executor:
+        job = zf.submit(inference(task), executor=executor, store=tmp_path / "store", shares=5, memory="2MiB", threads=1)
+        same(job.result(timeout=300), wanted)
+    assert job.progress() == (5, 5, 0, 0, 0.0) and job.failures() == []
+    again = zf.attach(tmp_path / "store")
+    same(again.result(), wanted)
+    with pytest.raises(zf.RequestError, match="got an inference"):
+        again.save(tmp_path / "a.csv")
+
+
+def test_shares_of_an_inference_that_are_missing_are_named(tmp_path):
+    job = zf.submit(inference("pr"), executor=None, store=tmp_path / "store", shares=4, memory="2MiB")
+    assert zf.work(tmp_path / "store", 2) == {"done": [2], "failed": []}
+    with pytest.raises(TimeoutError, match="1 of 4 shares"):
+        job.result(timeout=0.1)
+    with pytest.raises(zf.RequestError, match="without some of its shares"):
+        job.result(incomplete=True)
+    assert sorted(zf.work(tmp_path / "store")["done"]) == [1, 3, 4]
+    assert job.result() == inference("pr").run(memory="2MiB")
+
+
+def test_inferences_that_are_not_for_shares_are_refused(tmp_path):
+    small = zf.Inference(_grid(3), "pr")
+    with pytest.raises(zf.RequestError, match="none to share out"):
+        zf.submit(small, executor=None, store=tmp_path / "a")
+    with pytest.raises(zf.RequestError, match="of one stage, got mmap"):
+        zf.submit(zf.Inference(_grid(11), "mmap", keep=["(0, 0)"]), executor=None, store=tmp_path / "b", memory="2MiB")
+    with pytest.raises(zf.RequestError, match="takes no settings"):
+        zf.submit(inference("pr"), executor=None, store=tmp_path / "c", plan={"prune": "off"})
+    with pytest.raises(zf.RequestError, match="expected shares, got 5000"):
+        zf.submit(inference("pr"), executor=None, store=tmp_path / "d", memory="2MiB", shares=5000)
+    assert not [one for one in tmp_path.rglob("*") if one.is_file() and "clocks" not in one.parts]
+
+
 def test_an_incomplete_answer_waits_only_for_workers_that_there_are(rng, tmp_path):
     question = questions(rng)["sum"]
     zf.submit(question, executor=None, store=tmp_path / "store", shares=3, plan=SMALL)

@@ -26,7 +26,7 @@ from .errors import (
     ZipfoldError,
     ZipfoldWarning,
 )
-from .inference import Network, infer, sum_product
+from .inference import Inference, Network, infer, sum_product
 from .lazy import Fold, Outcome, Pairs, fold, merge, pairs
 from .network import AssociationNetwork, network
 from .paircount import PairCounts, Term, paircount
@@ -114,6 +114,7 @@ __all__ = [
     "fingerprint",
     "fold",
     "hausdorff",
+    "Inference",
     "infer",
     "join",
     "knn",

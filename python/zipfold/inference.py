@@ -15,9 +15,9 @@ from .arrays import number, numbers, whole
 from .errors import ArrayTypeError, InputError, RequestError
 from .remote import is_url, place, shown
 from .results import Marginals
-from .settings import _device, memory_bytes, seconds, settings, threads_of
+from .settings import Given, _device, memory_bytes, seconds, settings, threads_of
 
-__all__ = ["Network", "infer", "sum_product"]
+__all__ = ["Inference", "Network", "infer", "sum_product"]
 
 
 class Assignment(tuple[dict[str, str], float]):
@@ -50,6 +50,91 @@ class Network:
     names: Sequence[str] | None = None
     states: Sequence[Sequence[str]] | None = None
     bayes: bool = False
+
+
+class Inference:
+    """A question about a graphical model, to be answered now or in shares.
+
+    ``Inference(model, task).run()`` is ``infer(model, task)``, and :func:`zipfold.submit` takes one in place of a question
+    about pairs: workers share out the slices of its plan, and the answer has the same bits. ``memory`` decides how many slices
+    there are; workers hold as much. The task "mmap" is for :func:`infer` alone.
+
+    Parameters
+    ----------
+    model, task, evidence, keep, samples, precision, seed, order_seconds, time_limit
+        As in :func:`infer`.
+
+    >>> import numpy as np, zipfold as zf
+    >>> rain = zf.Network([np.array([0.8, 0.2]), np.array([[0.9, 0.1], [0.2, 0.8]])], [["rain"], ["rain", "wet"]],
+    ...                   names=["rain", "wet"], bayes=True)
+    >>> question = zf.Inference(rain, evidence={"wet": 1})
+    >>> round(question.run()["rain"]["1"], 4)
+    0.6667
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        task: str = "mar",
+        *,
+        evidence: Any = None,
+        keep: Sequence[Any] = (),
+        samples: int = 1,
+        precision: str = "f64",
+        seed: int = 1,
+        order_seconds: float | None = None,
+        time_limit: float = 120.0,
+    ) -> None:
+        if precision not in ("f32", "f64"):
+            raise RequestError(f"precision: '{precision}' (limit: 'f32' or 'f64')")
+        kept = [keep] if isinstance(keep, (str, int, np.integer)) else list(keep)
+        if kept and str(task).lower() not in ("mmap", "sum"):
+            raise RequestError(f"keep: the task '{task}' keeps no variables (limit: 'mmap' or 'sum')\n  try: infer(…)['{kept[0]}']")
+        path, observed = _evidence(evidence)
+        self.task = str(task).lower()
+        self._asked: dict[str, Any] = {
+            "task": self.task,
+            "keep": [str(variable) for variable in kept],
+            "samples": whole(samples, "samples"),
+            "evidence": path,
+            "observed": observed,
+            "single": precision == "f32",
+            "seed": whole(seed, "seed"),
+            "order_seconds": None if order_seconds is None else _seconds(order_seconds, "order_seconds"),
+            "time_limit": _seconds(time_limit, "time_limit"),
+        }
+        self._model = _model(model)
+
+    def run(
+        self,
+        *,
+        memory: int | float | str | None = None,
+        threads: int | None = None,
+        device: str | None = None,
+        store: str | os.PathLike[str] | None = None,
+    ) -> Any:
+        """The answer; the arguments and what is raised are those of :func:`infer`."""
+        now = settings()
+        how: dict[str, Any] = {
+            "memory": now.memory if memory is None else memory_bytes(memory),
+            "threads": now.threads if threads is None else threads_of(threads),
+            "device": now.device if device is None else _device(device),
+            "store": None if store is None else _folder(store),
+        }
+        return _answer(self.task, _zipfold.infer(self._model, {**self._asked, **how}))
+
+    def _plan(self, folder: str, shares: int | None, asked: Given) -> str:
+        """Plans it in shares, in a folder: what a job takes of the plan, as JSON."""
+        threads, memory, plan, _, _, device = asked
+        if plan:
+            raise RequestError("plan: an inference takes no settings of plans\n  try: without plan=")
+        how = {"memory": memory, "threads": threads, "device": device, "store": None}
+        return _zipfold.infer_plan(self._model, {**self._asked, **how}, folder, shares)
+
+
+def _merged(folder: str, threads: int) -> Any:
+    """The answer of the parts of a store."""
+    return _answer(*_zipfold.infer_merge(folder, threads))
 
 
 def infer(
@@ -114,29 +199,17 @@ def infer(
     >>> round(zf.infer(rain, evidence={"wet": 1})["rain"]["1"], 4)
     0.6667
     """
-    if precision not in ("f32", "f64"):
-        raise RequestError(f"precision: '{precision}' (limit: 'f32' or 'f64')")
-    kept = [keep] if isinstance(keep, (str, int, np.integer)) else list(keep)
-    if kept and str(task).lower() not in ("mmap", "sum"):
-        raise RequestError(f"keep: the task '{task}' keeps no variables (limit: 'mmap' or 'sum')\n  try: infer(…)['{kept[0]}']")
-    path, observed = _evidence(evidence)
-    now = settings()
-    question: dict[str, Any] = {
-        "task": str(task).lower(),
-        "keep": [str(variable) for variable in kept],
-        "samples": whole(samples, "samples"),
-        "evidence": path,
-        "observed": observed,
-        "single": precision == "f32",
-        "memory": now.memory if memory is None else memory_bytes(memory),
-        "seed": whole(seed, "seed"),
-        "order_seconds": None if order_seconds is None else _seconds(order_seconds, "order_seconds"),
-        "time_limit": _seconds(time_limit, "time_limit"),
-        "threads": now.threads if threads is None else threads_of(threads),
-        "device": now.device if device is None else _device(device),
-        "store": None if store is None else _folder(store),
-    }
-    return _answer(question["task"], _zipfold.infer(_model(model), question))
+    return Inference(
+        model,
+        task,
+        evidence=evidence,
+        keep=keep,
+        samples=samples,
+        precision=precision,
+        seed=seed,
+        order_seconds=order_seconds,
+        time_limit=time_limit,
+    ).run(memory=memory, threads=threads, device=device, store=store)
 
 
 def _folder(store: str | os.PathLike[str]) -> str:

@@ -13,6 +13,7 @@ from . import _zipfold
 from .arrays import truth
 from .errors import ArrayTypeError, Interrupted, RequestError, ZipfoldError
 from .executors import Calls, calls_of
+from .inference import Inference, _merged
 from .lazy import Pairs, _outcome
 from .settings import count, given, seconds, threads_of
 from .signals import Ended, ends_in_order
@@ -234,11 +235,19 @@ class Job:
         incomplete = truth(incomplete, "incomplete")
 
         def merge(folder: str) -> Any:
+            if _zipfold.store_is_of_inference(folder):
+                return [_merged(folder, *self._of_inference(incomplete, how))]
             raw, _ = _zipfold.store_merge(folder, incomplete, given(**how))
             return _outcome(raw, _tall(folder, len(raw["results"]))).results
 
         results = self._merged(timeout, incomplete, merge)
         return results[0] if len(results) == 1 else results
+
+    def _of_inference(self, incomplete: bool, how: dict[str, Any]) -> tuple[int]:
+        """How many threads add the slices of an inference; all of them are needed."""
+        if incomplete:
+            raise RequestError("incomplete: an inference has no answer without some of its shares\n  try: without incomplete=")
+        return (given(**how)[0],)
 
     def save(
         self,
@@ -255,7 +264,12 @@ class Job:
         ``job.save("matches.parquet")`` takes them from the runs of the store, a part at a time.
         """
         both = (truth(incomplete, "incomplete"), truth(overwrite, "overwrite"))
-        call = lambda folder: _zipfold.store_save(folder, os.fspath(path), both, given(**how))  # noqa: E731
+
+        def call(folder: str) -> Any:
+            if _zipfold.store_is_of_inference(folder):
+                raise RequestError("save: expected a question about pairs, got an inference\n  try: result()")
+            return _zipfold.store_save(folder, os.fspath(path), both, given(**how))
+
         names, _ = self._merged(timeout, incomplete, call)
         return typing.cast("list[str]", names)
 
@@ -319,7 +333,7 @@ def _tall(store: str, folds: int) -> tuple[bool, ...]:
 
 
 def submit(
-    question: Pairs | str | os.PathLike[str],
+    question: Pairs | Inference | str | os.PathLike[str],
     *,
     executor: Any,
     store: Any = None,
@@ -333,10 +347,11 @@ def submit(
 
     Parameters
     ----------
-    question : Pairs or path
+    question : Pairs, Inference or path
         Rows of arrays are sent once, through the store: at most 256 MiB. Larger ones belong into files: a path is that of
         a problem file (TOML or JSON), whose inputs workers read themselves. Paths of inputs are those of this process,
-        and must be the same for all workers. An object store has copies of the inputs.
+        and must be the same for all workers. An object store has copies of the inputs. An :class:`Inference` is sent with
+        its network; its shares are slices of its plan, about a minute long.
     executor
         Any executor of :mod:`concurrent.futures` (pools of processes, ``mpi4py.futures.MPIPoolExecutor``), a Dask
         ``Client``, the module ``ray``, or ``"dask"`` or ``"ray"`` for one on this machine. None starts nothing:
@@ -378,8 +393,9 @@ def submit(
     >>> job.progress().done
     1
     """
-    if not isinstance(question, (Pairs, str, os.PathLike)):
-        raise ArrayTypeError(f"question: expected zf.pairs(…) or the path of a problem file, got {type(question).__name__}")
+    if not isinstance(question, (Pairs, Inference, str, os.PathLike)):
+        kind = type(question).__name__
+        raise ArrayTypeError(f"question: expected zf.pairs(…), zf.Inference(…) or the path of a problem file, got {kind}")
     number = None if isinstance(shares, str) and shares == "auto" else count(shares, "shares", 8)
     habits, asked = _habits(lease, retries), given(threads=threads, **how)
     calls = None if executor is None else calls_of(executor)

@@ -33,6 +33,7 @@ from typing import Any
 
 from . import _zipfold, remote
 from .errors import ArrayTypeError, InputError, RequestError, ZipfoldError
+from .inference import Inference
 from .lazy import Pairs
 from .mirrors import PREFIX, filling, freed, held
 from .objects import Objects
@@ -53,8 +54,10 @@ _SHARE = r"\d{6}"
 
 
 def plan_in(folder: str, question: Any, shares: int | None, asked: Any, *, whole: bool = False) -> dict[str, Any]:
-    """Plans a question of arrays, or one of a problem file, in a folder; with ``whole`` it needs no other files."""
-    if isinstance(question, Pairs):
+    """Plans a question of arrays, an inference, or one of a problem file, in a folder; with ``whole`` it needs no other files."""
+    if isinstance(question, Inference):
+        text = question._plan(folder, shares, asked)
+    elif isinstance(question, Pairs):
         text = _zipfold.store_plan((question._text(), *question._arguments()), folder, shares, asked)
         with open(os.path.join(folder, "question.json"), "w", encoding="utf-8") as more:
             json.dump({"tall": list(question._tall)}, more)
@@ -259,7 +262,8 @@ class Store(Folder):
             os.replace(own, local)
 
         _each(fetch, [name for name in files if wanted(name) and not os.path.exists(os.path.join(folder, name))])
-        if not os.path.exists(os.path.join(folder, "plan.json")):
+        # The plan of an inference is another file.
+        if "slices.json" not in files and not os.path.exists(os.path.join(folder, "plan.json")):
             own = os.path.join(folder, "clocks", secrets.token_hex(8))
             with open(own, "w", encoding="utf-8") as file:
                 json.dump(plan, file)
@@ -272,7 +276,7 @@ class Store(Folder):
         if look.folder is None:
             look.folder = tempfile.mkdtemp(prefix="zipfold-job-")
             removed_with(self, look.folder)
-        self._fetch(look.folder, lambda name: False)
+        self._fetch(look.folder, lambda name: name == "slices.json")
         for folder in folders:
             found = self._objects.names(self._of(folder), _SHARE + r"(\.runs/[^./]+)?")
             names = list(found)[: _TOLD if folder == "told" else None]

@@ -739,12 +739,46 @@ pub(crate) struct InferArgs {
     /// with the answer
     #[arg(long, value_name = "DIR", help_heading = "Run", value_hint = ValueHint::DirPath)]
     pub store: Option<PathBuf>,
+    /// Only plan: `zipfold work DIR` computes the shares, and `zipfold merge DIR` answers
+    #[arg(long, help_heading = "Run", requires = "store", hide_short_help = true)]
+    pub plan: bool,
+    /// Shares of the plan [default: of about a minute]
+    #[arg(long, value_name = "N", value_parser = whole, allow_negative_numbers = true, help_heading = "Run", requires = "plan", hide_short_help = true)]
+    pub shares: Option<usize>,
+    /// Also write DIR/work.sbatch, an array of tasks for Slurm
+    #[arg(long, help_heading = "Run", requires = "plan", hide_short_help = true)]
+    pub slurm: bool,
     #[command(flatten)]
     #[allow(missing_docs)]
     pub lease: LeaseArgs,
     #[command(flatten)]
     #[allow(missing_docs)]
     pub run: RunArgs,
+}
+
+impl InferArgs {
+    /// Those of an answer that comes from the store in the folder `root`.
+    pub(crate) fn of_store(root: &str, task: &str, run: &RunArgs) -> Self {
+        InferArgs {
+            model: root.into(),
+            evidence: None,
+            observe: vec![],
+            task: task.into(),
+            keep: vec![],
+            samples: 1,
+            precision: "f64".into(),
+            seed: 1,
+            format: None,
+            order_time: None,
+            time_limit: 120.0,
+            store: None,
+            plan: false,
+            shares: None,
+            slurm: false,
+            lease: LeaseArgs { lease: 60.0 },
+            run: run.clone(),
+        }
+    }
 }
 
 /// Radial distribution functions of a trajectory.

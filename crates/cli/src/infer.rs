@@ -16,7 +16,7 @@ use zipfold::internals::infer::{Inferred, Listener, Settings, count_first, expla
 use zipfold::internals::io::{OutputOptions, evidence, network};
 use zipfold::internals::picture;
 use zipfold::internals::product::plan::Grouping;
-use zipfold::internals::slices::{Checkpoint, SliceStore};
+use zipfold::internals::slices::{Checkpoint, SharedInference, SliceStore};
 use zipfold::internals::written::write_text;
 use zipfold::network::{Answer, Evidence, Network, Task};
 use zipfold::{Budget, Error, Precision, Result};
@@ -30,6 +30,20 @@ struct Prepared {
     only: Vec<usize>,
     settings: Settings,
     form: Form,
+}
+
+/// The question of the arguments, for workers.
+///
+/// # Errors
+/// Those of reading.
+pub(crate) fn asked(args: &InferArgs) -> Result<SharedInference> {
+    check(args)?;
+    let ready = prepare(args)?;
+    Ok(SharedInference::new(
+        (ready.network, ready.evidence),
+        (ready.task, ready.only),
+        ready.settings,
+    ))
 }
 
 /// Runs the command.
@@ -64,17 +78,57 @@ pub(crate) fn run(args: InferArgs) -> Result<()> {
         )?,
     };
     drop(phases);
+    finish(&args, &ready, &done, (read, start))
+}
+
+/// The answer of a store's parts, by `answer`.
+///
+/// # Errors
+/// As [`run`].
+pub(crate) fn run_merged(
+    args: &InferArgs,
+    asked: SharedInference,
+    answer: impl FnOnce(&SharedInference) -> Result<Inferred>,
+) -> Result<()> {
+    let start = Instant::now();
+    check(args)?;
+    let mut asked = asked;
+    let phases = Phases::new(args.run.quiet || args.run.json);
+    asked.settings.listener = phases.listener().map(Listener::new);
+    if !args.run.json {
+        asked.settings.warnings = phases.warnings();
+    }
+    let done = answer(&asked)?;
+    drop(phases);
+    let ready = Prepared {
+        form: form(args)?,
+        network: asked.network,
+        evidence: asked.evidence,
+        task: asked.task,
+        only: asked.only,
+        settings: asked.settings,
+    };
+    finish(args, &ready, &done, (0.0, start))
+}
+
+/// Writes the answer, and says what was done since `start`, `read` seconds of which were reading.
+fn finish(
+    args: &InferArgs,
+    ready: &Prepared,
+    done: &Inferred,
+    (read, start): (f64, Instant),
+) -> Result<()> {
     if done.answer == Answer::Impossible && ready.task != Task::Pr {
         return Err(impossible());
     }
-    let outputs = write(&args, &ready, &done)?;
+    let outputs = write(args, ready, done)?;
     ready
         .settings
         .checkpoint
         .iter()
         .for_each(|checkpoint| zipfold::internals::partial::discard(&checkpoint.path));
     let total = start.elapsed().as_secs_f64();
-    report(&args, &ready.network, &done, (read, total), &outputs)
+    report(args, &ready.network, done, (read, total), &outputs)
 }
 
 /// Writes the page about the run, and says what was done in `read` seconds of reading and `total`
@@ -350,6 +404,7 @@ fn settings(args: &InferArgs) -> Result<Settings> {
             positive(args.run.checkpoint_every, "--checkpoint-every")?,
         ),
         store: slice_store(args)?,
+        stop: None,
         grouping: Grouping::Auto,
         listener: None,
         warnings: Warnings::default(),
@@ -358,11 +413,8 @@ fn settings(args: &InferArgs) -> Result<Settings> {
 
 /// Where slices are shared out.
 fn slice_store(args: &InferArgs) -> Result<Option<SliceStore>> {
-    let lease = crate::shares::life(&args.lease)?;
-    let store = |path: &PathBuf| SliceStore {
-        path: path.clone(),
-        lease,
-    };
+    let lease = crate::lease::life(&args.lease)?;
+    let store = |path: &PathBuf| SliceStore::new(path.clone(), lease);
     Ok(args.store.as_ref().map(store))
 }
 

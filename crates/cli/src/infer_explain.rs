@@ -2,6 +2,7 @@
 
 use serde_json::json;
 use std::fmt::Write as _;
+use zipfold::Message;
 use zipfold::internals::core::{budget::human_bytes, figures};
 use zipfold::internals::gpu::choice::JoinForm;
 use zipfold::internals::infer::{Counting, Gap, OnDevice, PagedJoins, Planned, Searched, Why};
@@ -196,7 +197,7 @@ fn at_once(joint: &Joint) -> String {
             p.width,
             p.largest
         ),
-        Joint::Refused(e) => format!("refused: {}", e.what().told(crate::flags::words)),
+        Joint::Refused(why) => format!("refused: {}", told(why)),
     }
 }
 
@@ -327,6 +328,11 @@ fn list_rest(out: &mut String, seconds: impl Iterator<Item = f64>) {
     }
 }
 
+/// A reason with marks of options, in the words of the command.
+fn told(why: &str) -> String {
+    Message::from(why.to_string()).told(crate::flags::words)
+}
+
 /// The plan in numbers; nothing where simplification settled everything.
 pub(crate) fn plan_json(planned: &Planned) -> serde_json::Value {
     let Some(p) = planned.prediction() else {
@@ -337,7 +343,7 @@ pub(crate) fn plan_json(planned: &Planned) -> serde_json::Value {
             Joint::Predicted(p) => {
                 json!({"seconds": p.seconds, "width": p.width, "log2_largest": p.largest})
             }
-            Joint::Refused(e) => json!({"refused": e.what().told(crate::flags::words)}),
+            Joint::Refused(why) => json!({"refused": told(why)}),
         },
         _ => serde_json::Value::Null,
     };

@@ -24,10 +24,12 @@ mod infer;
 mod infer_explain;
 mod infer_report;
 mod infer_samples;
+mod infer_shares;
 mod infer_tables;
 mod join;
 mod join_args;
 mod joined;
+mod lease;
 mod lists;
 mod network;
 mod network_args;
@@ -119,7 +121,7 @@ fn dispatch(verb: &Verb) -> Result<()> {
             let (problem, run, name, budget) = asked(question)?;
             commands::run(&problem, run, name, &budget)
         }
-        Verb::Infer(a) => infer::run(a.clone()),
+        Verb::Infer(a) => infer_shares::run(a),
         Verb::Rdf(a) => rdf::run(a),
         Verb::Paircount(a) => paircount::run(a),
         Verb::Crossmatch(a) => crossmatch::run(a),

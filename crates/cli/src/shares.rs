@@ -1,26 +1,25 @@
 //! Questions in shares: `plan`, `work`, `status`, and `merge` of a store.
 
-use crate::args::{LeaseArgs, Merge, PlanShares, StatusOf, WorkShares, WorkerArgs};
+use crate::args::{Merge, PlanShares, StatusOf, WorkShares, WorkerArgs};
 use crate::commands;
 use crate::console::{Seconds, Told};
 use crate::flags;
+use crate::lease::{life, seconds};
 use crate::progress::Bar;
 use crate::terminal::{print_line, say};
-use crate::{problem_from_args, result_files, slurm};
+use crate::{infer_shares, problem_from_args, result_files, slurm};
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use zipfold::devices::DeviceSelector;
 use zipfold::internals::core::budget::human_bytes;
 use zipfold::internals::core::error::quoted;
 use zipfold::internals::core::figures::{self, duration};
 use zipfold::internals::io::Presence;
 use zipfold::internals::shards::ranges_of;
-use zipfold::internals::slices;
+use zipfold::internals::slices::{self, SharedInference};
 use zipfold::internals::store::{
     Failure, Habits, Manifest, Running, ShareCount, Status, Store, Worked,
 };
-use zipfold::internals::written::write_text;
-use zipfold::io::OutputOptions;
 use zipfold::{Budget, Error, Options, Result};
 
 /// The store that `merge` is given, if it is given one folder.
@@ -70,20 +69,6 @@ fn options(
     })
 }
 
-/// Seconds that an option says.
-fn seconds(given: f64, least: f64, name: &'static str) -> Result<Duration> {
-    if given >= least && given <= 1e6 {
-        return Ok(Duration::from_secs_f64(given));
-    }
-    let e = Error::request(format!("expected seconds, got {given}")).at_place(name);
-    Err(e.limit(format!("{least} to 1000000")))
-}
-
-/// The time after which a worker is lost.
-pub(crate) fn life(given: &LeaseArgs) -> Result<Duration> {
-    seconds(given.lease, 1.0, "--lease")
-}
-
 /// `zipfold plan`.
 pub(crate) fn plan(a: &PlanShares) -> Result<()> {
     if a.price
@@ -99,7 +84,11 @@ pub(crate) fn plan(a: &PlanShares) -> Result<()> {
     let planning = ShareCount { shares: a.shares };
     let (_, manifest) = Store::plan(root, &problem, planning, &options)?;
     let script = match a.slurm {
-        true => Some(write_script(&manifest, root, &a.how)?),
+        true => {
+            let memory = a.how.memory.as_deref().map(problem_from_args::bytes);
+            let work = slurm::Shares::from(&manifest);
+            Some(slurm::write(&work, root, memory.transpose()?)?)
+        }
         false => None,
     };
     for warning in options.warnings.all() {
@@ -115,16 +104,6 @@ pub(crate) fn plan(a: &PlanShares) -> Result<()> {
         .iter()
         .for_each(|script| say(&format!("wrote {script}: sbatch {}", quoted(script))));
     Ok(())
-}
-
-/// Writes the script for Slurm into the store, and returns its name.
-fn write_script(manifest: &Manifest, root: &Path, how: &WorkerArgs) -> Result<String> {
-    let place = root.join(slurm::NAME).to_string_lossy().into_owned();
-    let root = zipfold::internals::io::store_files::absolute(root)?;
-    let memory = how.memory.as_deref().map(problem_from_args::bytes);
-    let text = slurm::script(manifest, &root.to_string_lossy(), memory.transpose()?);
-    write_text(&place, &text, OutputOptions::default())?;
-    Ok(place)
 }
 
 /// Hours of work of one worker that is like the machine that planned.
@@ -193,8 +172,15 @@ pub(crate) fn work(a: &WorkShares) -> Result<()> {
         retries: u32::try_from(a.retries.max(1)).unwrap_or(u32::MAX),
         waits: !a.next,
         most: if a.next { 1 } else { usize::MAX },
+        ..Habits::default()
     };
     let (budget, stop) = (budget(&a.how)?, commands::interrupts());
+    let (root, life) = (Path::new(&a.store), habits.lease);
+    if let Some(asked) = SharedInference::read(root, &budget)? {
+        let worked = infer_shares::work(&asked, a, &habits, stop);
+        let busy = || Ok(infer_shares::status(root, life, &budget)?.running);
+        return worked_on(worked, busy, a);
+    }
     let progress = Bar::new(a.quiet || a.how.json);
     let show = |p: zipfold::Progress| progress.tell(p);
     let mut options = Options {
@@ -206,14 +192,23 @@ pub(crate) fn work(a: &WorkShares) -> Result<()> {
     if !a.how.json {
         options.warnings = progress.warnings();
     }
-    let store = Store::open(Path::new(&a.store));
+    let store = Store::open(root);
     let loaded = store.load_to_work(&budget)?;
     let worked = store.work(&loaded, a.share, (&habits, flags::words), &options);
     progress.end();
+    worked_on(worked, || Ok(store.status(life, &budget)?.running), a)
+}
+
+/// Says what a worker has done, while the `busy` ones are at shares.
+fn worked_on(
+    worked: Result<Worked>,
+    busy: impl FnOnce() -> Result<Vec<Running>>,
+    a: &WorkShares,
+) -> Result<()> {
     let worked = worked.map_err(|e| goes_on(e, &a.store))?;
     // A worker that wants the next share alone does not wait for shares of others.
     let busy = match worked.done.is_empty() && worked.failed.is_empty() {
-        true => store.status(habits.lease, &budget)?.running,
+        true => busy()?,
         false => vec![],
     };
     report(&worked, &busy, a)
@@ -331,8 +326,11 @@ fn failure_line(one: &Failure) -> String {
 pub(crate) fn merge(root: &str, a: &Merge) -> Result<()> {
     let args = &a.run;
     commands::check(args)?;
-    commands::refuse_unused(args)?;
     let (start, budget) = (Instant::now(), commands::budget(args)?);
+    if let Some(asked) = SharedInference::read(Path::new(root), &budget)? {
+        return infer_shares::merge(asked, root, a);
+    }
+    commands::refuse_unused(args)?;
     let store = Store::open(Path::new(root));
     let manifest = store.manifest(&budget)?;
     if let Some(path) = &args.output {

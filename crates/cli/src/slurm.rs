@@ -1,25 +1,63 @@
 //! A script for Slurm: an array of tasks, each of which works on shares.
 
+use std::path::Path;
+use zipfold::Result;
 use zipfold::internals::core::error::quoted;
 use zipfold::internals::store::Manifest;
+use zipfold::internals::written::write_text;
+use zipfold::io::OutputOptions;
+
+/// What tasks work on.
+pub(crate) struct Shares<'a> {
+    pub number: usize,
+    /// What they look like.
+    pub shape: &'a str,
+    /// Predicted seconds of one.
+    pub seconds: f64,
+    /// Threads of the machine that planned.
+    pub threads: usize,
+    /// Where workers run.
+    pub device: &'a str,
+}
+
+impl<'a> From<&'a Manifest> for Shares<'a> {
+    fn from(manifest: &'a Manifest) -> Self {
+        Shares {
+            number: manifest.shares,
+            shape: &manifest.shape,
+            seconds: manifest.predicted.share_seconds,
+            threads: manifest.predicted.threads,
+            device: &manifest.device,
+        }
+    }
+}
 
 /// Tasks of an array: what clusters take by default.
 const TASKS: usize = 1000;
 /// Seconds before the end of its time at which a task keeps a checkpoint.
 const NOTICE: u64 = 60;
 
+/// Writes the script into the store in the folder `root`, and returns its name.
+pub(crate) fn write(work: &Shares<'_>, root: &Path, memory: Option<u64>) -> Result<String> {
+    let place = root.join(NAME).to_string_lossy().into_owned();
+    let root = zipfold::internals::io::store_files::absolute(root)?;
+    let text = script(work, &root.to_string_lossy(), memory);
+    write_text(&place, &text, OutputOptions::default())?;
+    Ok(place)
+}
+
 /// The script of an array of tasks that work on the store in the folder `root`.
-pub(crate) fn script(manifest: &Manifest, root: &str, memory: Option<u64>) -> String {
-    let (shares, tasks) = (manifest.shares, manifest.shares.min(TASKS));
+fn script(work: &Shares<'_>, root: &str, memory: Option<u64>) -> String {
+    let (shares, tasks) = (work.number, work.number.min(TASKS));
     let each = shares.div_ceil(tasks.max(1)) as f64;
     // Machines differ, and reading takes time, too.
-    let seconds = manifest.predicted.share_seconds * 4.0 * each + 600.0;
+    let seconds = work.seconds * 4.0 * each + 600.0;
     let minutes = (seconds / 60.0).ceil() as u64;
     // Slurm reads its lines up to the first command, so a path with a line break comes behind them.
     let root = quoted(root);
     let mib = memory.map(|bytes| bytes.div_ceil(1 << 20));
     let most = mib.map_or(String::new(), |mib| format!(" --memory {mib}MiB"));
-    let wanted = wanted(manifest, mib);
+    let wanted = wanted(work.device, mib);
     format!(
         "#!/bin/sh
 # {shares} shares ({shape}). Send it with: sbatch {NAME}
@@ -45,14 +83,14 @@ while [ \"$share\" -le {shares} ]; do
 done
 exit \"$failed\"
 ",
-        shape = manifest.shape,
-        threads = manifest.predicted.threads,
+        shape = work.shape,
+        threads = work.threads,
     )
 }
 
 /// The lines that ask for more than processors.
-fn wanted(manifest: &Manifest, mib: Option<u64>) -> String {
-    let gpu = match manifest.device.starts_with("cuda") {
+fn wanted(device: &str, mib: Option<u64>) -> String {
+    let gpu = match device.starts_with("cuda") {
         true => "#SBATCH --gpus=1\n",
         false => "",
     };
@@ -62,4 +100,4 @@ fn wanted(manifest: &Manifest, mib: Option<u64>) -> String {
 }
 
 /// The file of the script in a store.
-pub(crate) const NAME: &str = "work.sbatch";
+const NAME: &str = "work.sbatch";

@@ -395,14 +395,9 @@ fn a_store_of_one_kind_is_none_of_the_other() {
         refused(&format!("plan s.toml --store {root}"), &kind);
         assert!(!folder.path(&format!("{root}/plan.json")).exists());
     }
-    for words in ["work t", "merge t"] {
-        refused(
-            words,
-            &[
-                "expected a store of shares, got one of slices",
-                "the same inference",
-            ],
-        );
+    for words in ["work t", "merge t -o t.csv"] {
+        let own = "expected an inference that was planned for workers, got one whose processes ask it themselves";
+        refused(words, &[own, "the command that began the store"]);
     }
     refused(&infer("s3://bucket/x"), &["expected a folder, got a URL"]);
 }
@@ -471,12 +466,9 @@ fn stores_that_cannot_be_written_are_told_as_stores() {
     }
 }
 
-/// Slices of an inference: processes with the same command share them out, and each has the answer.
-#[test]
-fn slices_of_an_inference_are_shared_out() {
-    let folder = Folder::new("shares-slices");
-    // A grid of variables with random tables, as a file of the UAI competitions.
-    let (side, mut random) = (9, Random(5));
+/// A grid of variables with four states and random tables, as a file of the UAI competitions.
+fn grid_of(side: usize) -> String {
+    let mut random = Random(5);
     let mut scopes = String::new();
     let mut tables = String::new();
     for at in 0..side * side {
@@ -490,11 +482,88 @@ fn slices_of_an_inference_are_shared_out() {
     }
     let cards = vec!["4"; side * side].join(" ");
     let factors = 2 * side * (side - 1);
-    let text = format!(
-        "MARKOV\n{}\n{cards}\n{factors}\n{scopes}{tables}",
-        side * side
+    let variables = side * side;
+    format!("MARKOV\n{variables}\n{cards}\n{factors}\n{scopes}{tables}")
+}
+
+/// An inference that is planned once: workers need the folder alone, one is told to end, and the parts
+/// give the bytes of one run.
+#[test]
+fn inferences_are_planned_worked_on_and_merged() {
+    let folder = Folder::new("shares-inference");
+    fs::write(folder.path("grid.uai"), grid_of(9)).unwrap();
+    let how = "--memory 1GiB --set product.method=elimination --set product.slices=64";
+    let asked = format!("infer grid.uai --device cpu {how}");
+    folder.finish(&format!("{asked} --keep 3,4 -o one.csv"));
+    let said = |words: &str| {
+        let done = folder.output(words);
+        let said = String::from_utf8_lossy(&done.stderr).into_owned();
+        (done.status.code(), said)
+    };
+    let (code, told) = said(&format!(
+        "{asked} --keep 3,4 --store s --plan --shares 4 --slurm"
+    ));
+    assert_eq!(code, Some(0), "{told}");
+    for words in [
+        "4 shares of 64 slices",
+        "zipfold work s",
+        "sbatch s/work.sbatch",
+    ] {
+        assert!(told.contains(words), "{told}");
+    }
+    let script = fs::read_to_string(folder.path("s/work.sbatch")).unwrap();
+    assert!(
+        script.contains("--array=1-4") && script.contains("zipfold work"),
+        "{script}"
     );
-    fs::write(folder.path("grid.uai"), text).unwrap();
+    fs::remove_file(folder.path("grid.uai")).unwrap();
+    let (code, told) = said("merge s -o two.csv");
+    assert_eq!(code, Some(2), "{told}");
+    assert!(told.contains("missing 1-4"), "{told}");
+    // A worker that is told to end keeps the slices that are done.
+    let worker = start(&folder, "work s --share 1 --threads 1");
+    let begun = Instant::now();
+    while !folder.path("s/leases/000001").exists() && begun.elapsed() < Duration::from_secs(60) {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let told = std::process::Command::new("kill")
+        .args(["-TERM", &worker.id().to_string()])
+        .status();
+    assert!(told.unwrap().success());
+    let ended = worker.wait_with_output().unwrap();
+    let at_once = ended.status.code() == Some(0);
+    assert!(at_once || ended.status.code() == Some(143), "{ended:?}");
+    assert_eq!(at_once, !folder.path("s/running/000001").exists());
+    folder.finish("work s --share 1 --quiet");
+    folder.finish("work s --next --quiet");
+    folder.finish("work s --quiet");
+    let (code, told) = said("status s");
+    assert_eq!(code, Some(0), "{told}");
+    for (words, says) in [
+        (
+            "merge s --incomplete -o x.csv",
+            "no answer without some of its shares",
+        ),
+        ("work s --memory 2GiB", "cut by its plan"),
+        ("infer grid.uai --store t --plan -o x.csv", "grid.uai"),
+    ] {
+        let (code, told) = said(words);
+        assert!(
+            code == Some(2) || code == Some(3),
+            "{words}: {code:?} {told}"
+        );
+        assert!(told.contains(says), "{words}: {told}");
+    }
+    folder.finish("merge s -o two.csv");
+    let [got, wanted] = ["two.csv", "one.csv"].map(|name| fs::read(folder.path(name)).unwrap());
+    assert!(got == wanted);
+}
+
+/// Slices of an inference: processes with the same command share them out, and each has the answer.
+#[test]
+fn slices_of_an_inference_are_shared_out() {
+    let folder = Folder::new("shares-slices");
+    fs::write(folder.path("grid.uai"), grid_of(9)).unwrap();
     let asked = "infer grid.uai --task sum --keep 0 --device cpu --threads 1 --memory 1GiB --set product.method=elimination --set product.slices=64";
     folder.finish(&format!("{asked} -o one.csv"));
     let shared = |out: &str| start(&folder, &format!("{asked} --store s --lease 1 -o {out}"));

@@ -161,6 +161,7 @@ pub mod shards {
 
 /// Slices of a sum-product, their checkpoints, and their shares.
 pub mod slices {
+    pub use crate::shared_inference::*;
     pub use crate::shared_slices::*;
     pub use crate::slices::*;
 }

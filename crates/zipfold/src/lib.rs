@@ -61,10 +61,12 @@ mod runs;
 mod saved;
 mod set_distance;
 mod sharding;
+mod shared_inference;
 mod shared_slices;
 #[cfg(feature = "plot")]
 mod shown_answers;
 mod silhouette;
+mod sliced_plan;
 mod slices;
 pub(crate) mod store;
 mod suffix;

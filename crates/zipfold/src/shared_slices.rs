@@ -10,19 +10,21 @@
 //! add the slices of all parts in their order: the bits of one process
 //! ```
 
-use crate::partial::{open_sealed, seal};
+use crate::partial::{is_there, keep, open_sealed, read_sealed, seal};
+use crate::sliced_plan::SlicedPlan;
 use crate::slices::{Folded, RunKey, Slices};
-use crate::store::kinds::{OF_SLICES, STAGE};
+use crate::store::kinds::{OF_SLICES, QUESTION, STAGE, taken};
 use crate::store::{
-    DoneShare, Files, Folder, Lease, LeaseAnswer, Manifest, Patient, Predicted, Status, Who,
-    done_name, part_name,
+    Attempt, Files, Folder, Habits, Manifest, Patient, Predicted, Status, Who, Worked, Worker,
+    index_of, lacking, part_name, put_part,
 };
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use zipfold_core::{Budget, Error, Opt, Result};
+use zipfold_core::message::{Wording, keys};
+use zipfold_core::{Blame, Budget, Error, Opt, Result};
 use zipfold_product::plan::Scalar;
 
 const MAGIC: &[u8; 8] = b"ZFSLPRT\x01";
@@ -33,26 +35,78 @@ const NAME: &str = OF_SLICES;
 const SECONDS: f64 = 60.0;
 const MOST: usize = 64;
 /// What to do about a part that is not whole: a share whose part is there is done.
-const AGAIN: &str = "remove this file, and ask the same question again";
-/// Times between two looks at shares that others have.
+const AGAIN: &str =
+    "remove this file, and ask the same question again, or have workers do its share again";
+/// Time before a call of a folder that fails is tried again.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
-const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+/// What a process does at a store.
+#[derive(Clone, Debug, Default)]
+pub(crate) enum Role {
+    /// Works on shares until all are done, and answers.
+    #[default]
+    Answer,
+    /// Makes the plan, of this number of shares if that is said, and puts the question into the store.
+    Plan(Option<usize>, Arc<Vec<u8>>),
+    /// Works on shares alone.
+    Work(Arc<Order>),
+    /// Answers from the parts that are there, which are all.
+    Merge,
+}
+
+/// What a worker is to do, and what it has done.
+#[derive(Debug)]
+pub(crate) struct Order {
+    /// A share; shares until none is left if that is not said.
+    pub(crate) share: Option<usize>,
+    pub(crate) habits: Habits,
+    /// How errors that are noted name options.
+    pub(crate) wording: Wording,
+    /// None before it has come to the shares.
+    pub(crate) worked: Mutex<Option<Worked>>,
+}
 
 /// The folder where processes share out the slices of an inference.
 #[derive(Clone, Debug)]
 pub struct SliceStore {
     /// The folder, which is made where it is not there.
-    pub path: PathBuf,
+    path: PathBuf,
     /// Time without a sign of life after which a process is taken to be lost.
-    pub lease: Duration,
+    lease: Duration,
+    role: Role,
+    /// The plan, where it is made.
+    planned: Option<Arc<SlicedPlan>>,
 }
 
 impl SliceStore {
+    /// The store in the folder `path`, at which every process ends with the answer. A process is
+    /// taken to be lost when it gave no sign of life for the time of a `lease`.
+    #[must_use]
+    pub fn new(path: PathBuf, lease: Duration) -> Self {
+        SliceStore {
+            path,
+            lease,
+            role: Role::Answer,
+            planned: None,
+        }
+    }
+    /// The same, for a process with another role and the plan that it is to follow, if there is one.
+    pub(crate) fn with(self, role: Role, planned: Option<Arc<SlicedPlan>>) -> Self {
+        SliceStore {
+            role,
+            planned,
+            ..self
+        }
+    }
+    /// The plan that is followed.
+    pub(crate) fn planned(&self) -> Option<&SlicedPlan> {
+        self.planned.as_deref()
+    }
     /// The store of one stage of several.
     pub(crate) fn of_stage(&self, stage: usize) -> Self {
         SliceStore {
             path: self.path.join(format!("{STAGE}{stage}")),
-            lease: self.lease,
+            ..self.clone()
         }
     }
 }
@@ -93,6 +147,25 @@ impl SlicePlan {
             return Err(e.limit(format!("layout {LAYOUT}")).remedy("another folder"));
         }
         Ok(Some(plan))
+    }
+    /// Whether this ended a process because its plan was made.
+    pub(crate) fn has_planned(e: &Error) -> bool {
+        e.blame() == Blame::Interrupted && e.what().marked() == ENDED
+    }
+    /// How many shares there are.
+    #[must_use]
+    pub fn shares(&self) -> usize {
+        self.shares
+    }
+    /// How many slices there are.
+    #[must_use]
+    pub fn slices(&self) -> usize {
+        self.slices
+    }
+    /// Predicted seconds of all.
+    #[must_use]
+    pub fn seconds(&self) -> f64 {
+        self.seconds
     }
     /// How far the store is.
     ///
@@ -151,6 +224,8 @@ pub(crate) struct SharedRun<'a> {
     pub(crate) key: RunKey,
     /// Predicted seconds of all slices.
     pub(crate) seconds: f64,
+    /// The plan, where there is one that other processes can follow.
+    pub(crate) plan: &'a dyn Fn() -> Option<SlicedPlan>,
 }
 
 impl SharedRun<'_> {
@@ -170,26 +245,55 @@ impl SharedRun<'_> {
         folder.make(NAME)?;
         let files = Patient::new(folder, 6, FIRST_PAUSE);
         let plan = self.agreed(&files, slices)?;
-        let worker = SliceWorker {
+        let shares = SliceShares {
             files: &files,
             plan,
-            life: self.store.lease,
             slices,
             who,
         };
-        let worked = worker.all(&one).and_then(|()| worker.merged(merge));
-        // This process alone tells the time by it.
-        let _ = files.remove(&Folder::clock_of(&worker.who.name()));
-        worked
+        match &self.store.role {
+            Role::Plan(..) => Err(ended()),
+            Role::Merge => shares.all_there().and_then(|()| shares.merged(merge)),
+            Role::Answer => {
+                let habits = Habits {
+                    lease: self.store.lease,
+                    // Another process may have room, or what it lacked.
+                    retries: u32::MAX,
+                    ends_at_failure: true,
+                    ..Habits::default()
+                };
+                shares.work((None, &habits, keys), &one)?;
+                shares.merged(merge)
+            }
+            Role::Work(order) => {
+                let index = order.share.map(|number| shares.index(number)).transpose()?;
+                let worked = shares.work((index, &order.habits, order.wording), &one)?;
+                *order.worked.lock().unwrap_or_else(PoisonError::into_inner) = Some(worked);
+                Err(ended())
+            }
+        }
+    }
+    /// Into how many shares this number of slices is cut.
+    fn shares(&self, slices: usize) -> usize {
+        let each = self.seconds / slices.max(1) as f64;
+        let together = ((SECONDS / each.max(f64::MIN_POSITIVE)) as usize).clamp(1, MOST);
+        // At least a share for each of some processes.
+        slices.div_ceil(together).max(MOST.min(slices))
     }
     /// The plan of the store: this one, or that of the process that came first, which must be the
     /// same.
     fn agreed(&self, files: &dyn Files, slices: &Slices<'_>) -> Result<SlicePlan> {
         let machine = zipfold_cpu::detect(1, 0);
-        let each = self.seconds / slices.many.max(1) as f64;
-        let together = ((SECONDS / each.max(f64::MIN_POSITIVE)) as usize).clamp(1, MOST);
-        // At least a share for each of some processes.
-        let shares = slices.many.div_ceil(together).max(MOST.min(slices.many));
+        let shares = match self.store.role {
+            Role::Plan(Some(shares), _) if shares > slices.many => {
+                let e = Error::request(format!("expected shares, got {shares}"));
+                return Err(e
+                    .at_place(Opt::Shares)
+                    .limit(format!("{} slices", slices.many)));
+            }
+            Role::Plan(Some(shares), _) => shares,
+            _ => self.shares(slices.many),
+        };
         let own = SlicePlan {
             layout: LAYOUT,
             version: env!("CARGO_PKG_VERSION").into(),
@@ -200,8 +304,21 @@ impl SharedRun<'_> {
             seconds: self.seconds,
         };
         let text = serde_json::to_vec_pretty(&own).map_err(|e| Error::internal(e.to_string()))?;
-        if files.put_new(NAME, &text)? {
-            return Ok(own);
+        if let Role::Plan(_, question) = &self.store.role
+            && !files.put_new(QUESTION, question)?
+        {
+            return Err(taken(&self.store.path));
+        }
+        if let Role::Plan(..) = &self.store.role {
+            let plan = (self.plan)().ok_or_else(|| Error::internal("slices without a plan"))?;
+            plan.put(files)?;
+        }
+        match files.put_new(NAME, &text)? {
+            true => return Ok(own),
+            false if matches!(self.store.role, Role::Plan(..)) => {
+                return Err(taken(&self.store.path));
+            }
+            false => {}
         }
         let kept = SlicePlan::read(files, slices.budget)?;
         let kept = kept.ok_or_else(|| Error::input("the plan of the store is gone"))?;
@@ -219,81 +336,78 @@ impl SharedRun<'_> {
     }
 }
 
-/// A process at a store of slices.
-struct SliceWorker<'a> {
+/// What ends a process that has no answer to give.
+const ENDED: &str = "shares are planned or computed here, and give no answer";
+
+fn ended() -> Error {
+    Error::new(Blame::Interrupted, ENDED)
+}
+
+/// The shares of a store of slices.
+struct SliceShares<'a> {
     files: &'a dyn Files,
     plan: SlicePlan,
-    life: Duration,
     slices: &'a Slices<'a>,
     who: Who,
 }
 
-impl SliceWorker<'_> {
-    /// Works on shares until every part is there.
-    fn all(&self, one: &(impl Fn(usize, usize) -> Result<Option<Folded>> + Sync)) -> Result<()> {
-        let mut pause = FIRST_PAUSE;
-        loop {
-            let open = self.open()?;
-            if open.is_empty() {
-                return Ok(());
-            }
-            let mut moved = false;
-            for share in open {
-                moved |= self.share(share, one)?;
-            }
-            if moved {
-                pause = FIRST_PAUSE;
-            } else {
-                std::thread::sleep(pause);
-                pause = (pause * 2).min(LONGEST_PAUSE).min(self.life / 4);
-            }
-        }
+impl SliceShares<'_> {
+    /// The index of share `number`.
+    fn index(&self, number: usize) -> Result<usize> {
+        index_of(number, self.plan.shares)
     }
-    /// The shares without a part. Processes begin at different places, so that they rarely meet.
-    fn open(&self) -> Result<Vec<usize>> {
-        let parts = self.files.list("parts")?;
-        let open = |share: &usize| parts.binary_search(&Manifest::share_name(*share)).is_err();
-        let mut left: Vec<usize> = (0..self.plan.shares).filter(open).collect();
-        let first = u64::from_str_radix(&self.who.number[..15], 16).unwrap_or(0);
-        if !left.is_empty() {
-            let first = first as usize % left.len();
-            left.rotate_left(first);
-        }
-        Ok(left)
-    }
-    /// Takes a share and computes it, unless another process is at it; whether its part is there.
-    fn share(
-        &self,
-        share: usize,
-        one: &(impl Fn(usize, usize) -> Result<Option<Folded>> + Sync),
-    ) -> Result<bool> {
-        let (files, budget) = (self.files, self.slices.budget);
-        let is_there = || Ok(files.age(&part_name(share))?.is_some());
-        if is_there()? {
-            return Ok(true);
-        }
-        let mut lease = match Lease::ask(files, &self.who, share, self.life, budget)? {
-            LeaseAnswer::Held => return Ok(false),
-            LeaseAnswer::Ours(lease) => lease,
-        };
-        // It may have been done between the two looks.
-        let done = match is_there()? {
+    /// Refuses to answer while parts are missing.
+    fn all_there(&self) -> Result<()> {
+        let there = self.files.list("parts")?;
+        let is_missing =
+            |index: &usize| there.binary_search(&Manifest::share_name(*index)).is_err();
+        let missing = (0..self.plan.shares)
+            .filter(is_missing)
+            .map(|index| index + 1);
+        let missing: Vec<usize> = missing.collect();
+        match missing.is_empty() {
             true => Ok(()),
-            false => lease.during(files, self.life, budget, || self.compute(share, one)),
-        };
-        lease.end(files, budget)?;
-        done.map(|()| true)
+            false => Err(lacking(
+                (self.files, NAME),
+                (&missing, self.plan.shares),
+                false,
+                self.slices.budget,
+            )?),
+        }
     }
-    /// Computes the slices of a share, and puts them into the store.
+    /// Works on a share, or on shares until none is left.
+    fn work(
+        &self,
+        (index, habits, wording): (Option<usize>, &Habits, Wording),
+        one: &(impl Fn(usize, usize) -> Result<Option<Folded>> + Sync),
+    ) -> Result<Worked> {
+        let worker = Worker {
+            files: self.files,
+            shares: self.plan.shares,
+            habits,
+            who: self.who.clone(),
+            stop: self.slices.stop,
+            budget: self.slices.budget,
+            wording,
+            compute: &|share| self.compute(share, one),
+        };
+        worker.work(index)
+    }
+    /// Computes the slices of a share, and puts them into the store. An interruption keeps the ones that
+    /// are done, from which the next worker goes on.
     fn compute(
         &self,
         share: usize,
         one: &(impl Fn(usize, usize) -> Result<Option<Folded>> + Sync),
     ) -> Result<()> {
         let (start, range) = (Instant::now(), self.plan.range(share));
-        let found = Mutex::new(vec![None; range.len()]);
+        let attempt = Attempt::begin(self.files, share)?;
+        let found = Mutex::new(self.resumed(&attempt, range.len()));
         let held = Mutex::new(self.slices.budget.tab("the slices of a share"));
+        let known = |at: usize| found.lock().unwrap_or_else(PoisonError::into_inner)[at].is_some();
+        let left: Vec<usize> = (0..range.len()).filter(|at| !known(*at)).collect();
         let kept = |lane: usize, at: usize| {
+            let at = left[at];
             let Some(folded) = one(lane, range.start + at)? else {
                 return Ok(None);
             };
@@ -303,24 +417,37 @@ impl SliceWorker<'_> {
             Ok(Some(Folded::one_slice(Scalar::ONE, vec![], vec![])))
         };
         let own = Slices {
-            many: range.len(),
+            many: left.len(),
             kept: None,
             ..*self.slices
         };
-        own.fold(kept, |all, more| all.done += more.done)?;
+        let done = match left.is_empty() {
+            true => Ok(()),
+            false => own.fold(kept, |all, more| all.done += more.done).map(drop),
+        };
         let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if let Err(e) = done {
+            if e.blame() == Blame::Interrupted {
+                keep(MAGIC, &attempt.checkpoint, &found)?;
+            }
+            return Err(e);
+        }
         let found: Vec<Folded> = found.into_iter().flatten().collect();
         let payload = postcard::to_stdvec(&found).map_err(|e| Error::internal(e.to_string()))?;
         let bytes = seal(MAGIC, &payload);
-        self.files.put_new(&part_name(share), &bytes)?;
-        let told = DoneShare {
-            seconds: start.elapsed().as_secs_f64(),
-            pairs: 0,
-            bytes: bytes.len() as u64,
-            host: self.who.host.clone(),
+        put_part(self.files, (share, &bytes), (start, 0), &self.who)?;
+        attempt.end(self.files);
+        Ok(())
+    }
+    /// The slices of a share that an interrupted worker has kept; none that cannot be read.
+    fn resumed(&self, attempt: &Attempt, slices: usize) -> Vec<Option<Folded>> {
+        let path = &attempt.checkpoint;
+        let kept = match is_there(path) {
+            Ok(true) => read_sealed(MAGIC, path, self.slices.budget).ok(),
+            _ => None,
         };
-        let text = serde_json::to_vec(&told).unwrap_or_default();
-        self.files.replace(&done_name(share), &text)
+        let kept = kept.filter(|kept: &Vec<Option<Folded>>| kept.len() == slices);
+        kept.unwrap_or_else(|| vec![None; slices])
     }
     /// The slices of all parts, added in their order.
     fn merged(&self, merge: impl Fn(&mut Folded, Folded)) -> Result<Folded> {

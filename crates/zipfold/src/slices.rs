@@ -7,6 +7,7 @@ use crate::warnings::Warnings;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 use zipfold_core::{Blame, Budget, Error, Hash, Opt, Result};
 use zipfold_product::plan::{Plan, Scalar, Table};
@@ -108,6 +109,8 @@ pub struct Slices<'a> {
     pub budget: &'a Budget,
     /// Takes that a checkpoint could not be written.
     pub warnings: &'a Warnings,
+    /// Set to stop before the next slice.
+    pub stop: Option<&'a AtomicBool>,
 }
 
 impl Slices<'_> {
@@ -144,6 +147,7 @@ impl Slices<'_> {
         sum: &mut SliceSum<'_, M>,
     ) -> Result<()> {
         while sum.done() < self.many {
+            self.check_stop()?;
             let done = sum.done();
             let wave = done..(done + self.wave.max(1)).min(self.many);
             let parts: Vec<Result<Folded>> = if wave.len() == 1 {
@@ -178,6 +182,7 @@ impl Slices<'_> {
         let take = |_, part: Result<Folded>| {
             sum.add(part?);
             sum.keep();
+            self.check_stop()?;
             Ok(Then::GoOn)
         };
         let left = by_devices(self.lanes, (left, None), 2 * self.lanes, work, take)?;
@@ -185,6 +190,13 @@ impl Slices<'_> {
             return Err(nobody());
         }
         Ok(())
+    }
+    /// Ends a run that is to stop.
+    fn check_stop(&self) -> Result<()> {
+        match self.stop.is_some_and(|stop| stop.load(Relaxed)) {
+            true => Err(Error::new(Blame::Interrupted, "interrupted")),
+            false => Ok(()),
+        }
     }
     fn resumed(&self) -> Result<Option<Folded>> {
         let Some((checkpoint, key)) = self.kept.as_ref().filter(|(c, _)| c.resume) else {
@@ -287,7 +299,7 @@ pub fn key(plans: &[&Plan], tables: &[Table], asked: &str) -> RunKey {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+    use std::sync::atomic::AtomicUsize;
 
     fn slice(at: usize) -> Folded {
         let value = Scalar::from_f64(1.0 / (at as f64 + 3.0));
@@ -302,6 +314,7 @@ mod tests {
             kept: None,
             budget: &Budget::new(1 << 20),
             warnings: &Warnings::default(),
+            stop: None,
         }
         .fold(|_, at| Ok(Some(slice(at))), Folded::add)
         .unwrap()
@@ -317,6 +330,7 @@ mod tests {
                 kept: None,
                 budget: &Budget::new(1 << 20),
                 warnings: &Warnings::default(),
+                stop: None,
             };
             assert_eq!(
                 run.fold(|_, at| Ok(Some(slice(at))), Folded::add).unwrap(),
@@ -335,6 +349,7 @@ mod tests {
                 kept: None,
                 budget: &Budget::new(1 << 20),
                 warnings: &Warnings::default(),
+                stop: None,
             };
             let one = |lane: usize, at: usize| {
                 std::thread::sleep(Duration::from_millis(3));
@@ -365,6 +380,7 @@ mod tests {
             kept: None,
             budget: &budget,
             warnings: &Warnings::default(),
+            stop: None,
         };
         assert_eq!(run.fold(tight, Folded::add).unwrap(), whole());
     }
@@ -387,6 +403,7 @@ mod tests {
             kept: Some((&checkpoint, key.to_string())),
             budget: &budget,
             warnings: &warnings,
+            stop: None,
         };
         let fails = |_: usize, at: usize| {
             if at == 5 {
@@ -448,6 +465,7 @@ mod tests {
             kept: None,
             budget: &Budget::new(1 << 20),
             warnings: &Warnings::default(),
+            stop: None,
         };
         let done = run
             .fold(|_, at| Ok(Some(parts[at].clone())), Folded::best)

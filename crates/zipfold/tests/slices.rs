@@ -1,15 +1,19 @@
 //! Slices that processes share out over one folder: every task has the bits of one process, with
 //! any number of them, and what belongs to another question is refused.
 
-use std::path::PathBuf;
-use std::time::Duration;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 use zipfold::internals::infer::{Settings, infer};
 use zipfold::internals::plan::Overrides;
 use zipfold::internals::product::plan::Grouping;
-use zipfold::internals::slices::{SliceStore, status};
+use zipfold::internals::slices::{SharedInference, SliceStore, status};
+use zipfold::internals::store::Habits;
 use zipfold::{Budget, Warnings};
 use zipfold_core::factor::{Answer, Evidence, Factor, Kind, Network, Task};
-use zipfold_core::{Precision, Random};
+use zipfold_core::message::keys;
+use zipfold_core::{Blame, Precision, Random};
 
 /// A grid of `side` × `side` variables with three states, and random tables.
 fn grid(side: usize, seed: u64) -> Network {
@@ -51,7 +55,7 @@ fn settings(slices: usize, store: Option<PathBuf>) -> Settings {
         overrides: Overrides::read(choices).unwrap(),
         memory: 1 << 30,
         grouping: Grouping::Joint,
-        store: store.map(|path| SliceStore { path, lease }),
+        store: store.map(|path| SliceStore::new(path, lease)),
         ..Settings::default()
     }
 }
@@ -151,6 +155,182 @@ fn shares_of_lost_processes_are_taken_over_and_told() {
     );
     std::fs::remove_file(path.join("parts/000003")).unwrap();
     assert_eq!(ask(&network, &Task::Pr, &own).unwrap(), wanted);
+    std::fs::remove_dir_all(&path).unwrap();
+}
+
+/// The question of a planned store, and the habits of its workers.
+fn planned(network: &Network, task: &Task, settings: Settings) -> SharedInference {
+    let observed = (network.clone(), Evidence::none());
+    SharedInference::new(observed, (task.clone(), vec![]), settings)
+}
+
+fn there(path: &Path) -> SharedInference {
+    SharedInference::there(path, &Budget::new(1 << 30)).unwrap()
+}
+
+/// Every task, planned once, has the bits of one process from its parts, which workers compute by
+/// their numbers or until none is left.
+#[test]
+fn planned_inferences_have_the_bits_of_one_process() {
+    let network = grid(5, 7);
+    let tasks = [
+        Task::Pr,
+        Task::Mar,
+        Task::Map,
+        Task::Sum(vec![3, 20]),
+        Task::Samples(5),
+    ];
+    for (at, task) in tasks.iter().enumerate() {
+        let ways = [
+            (Precision::F64, Grouping::Joint),
+            (Precision::F32, Grouping::Auto),
+            (Precision::F64, Grouping::Split),
+        ];
+        for (precision, grouping) in ways {
+            let own = Settings {
+                precision,
+                grouping,
+                ..settings(9, None)
+            };
+            let wanted = ask(&network, task, &own).unwrap();
+            let path = folder(&format!("planned-{at}-{precision:?}-{grouping:?}"));
+            let plan = match planned(&network, task, own).plan(&path, Some(3)) {
+                // Groups of few variables need no slices.
+                Err(e) if grouping == Grouping::Split => {
+                    assert!(e.to_string().contains("got one that has none"), "{e}");
+                    continue;
+                }
+                plan => plan.unwrap(),
+            };
+            assert_eq!((plan.shares(), plan.slices() >= 9), (3, true));
+            let missing = there(&path).merge(&path).unwrap_err().to_string();
+            assert!(
+                missing.contains("0 of 3 shares are there: missing 1-3"),
+                "{missing}"
+            );
+            let habits = Habits::default();
+            let first = there(&path).work(&path, Some(2), (&habits, keys), None);
+            assert_eq!(first.unwrap().done, [2]);
+            let worked: Vec<usize> = std::thread::scope(|scope| {
+                let start = || {
+                    there(&path)
+                        .work(&path, None, (&habits, keys), None)
+                        .unwrap()
+                };
+                let all = [scope.spawn(start), scope.spawn(start)];
+                all.into_iter()
+                    .flat_map(|one| one.join().unwrap().done)
+                    .collect()
+            });
+            assert_eq!(worked.iter().sum::<usize>(), 1 + 3, "{worked:?}");
+            assert_eq!(
+                there(&path).merge(&path).unwrap().answer,
+                wanted,
+                "{task:?}"
+            );
+            std::fs::remove_dir_all(&path).unwrap();
+        }
+    }
+}
+
+#[test]
+fn an_interrupted_share_of_an_inference_goes_on() {
+    let (network, path) = (grid(5, 7), folder("planned-interrupted"));
+    let own = settings(27, None);
+    let wanted = ask(&network, &Task::Pr, &own).unwrap();
+    planned(&network, &Task::Pr, own)
+        .plan(&path, Some(1))
+        .unwrap();
+    // A worker whose stop is set by a watcher as soon as the share is begun.
+    let (stop, habits) = (Arc::new(AtomicBool::new(false)), Habits::default());
+    let mut interrupted = 0;
+    for _ in 0..200 {
+        stop.store(false, Ordering::Relaxed);
+        let worked = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let held = path.join("running/000001.held");
+                let begun = Instant::now();
+                while !held.exists() && begun.elapsed() < Duration::from_secs(20) {}
+                stop.store(true, Ordering::Relaxed);
+            });
+            let pool = rayon::ThreadPoolBuilder::new()
+                .num_threads(1)
+                .build()
+                .unwrap();
+            pool.install(|| there(&path).work(&path, Some(1), (&habits, keys), Some(stop.clone())))
+        });
+        match worked {
+            Err(e) => {
+                assert_eq!(e.blame(), Blame::Interrupted, "{e}");
+                assert!(path.join("running/000001").exists());
+                interrupted += 1;
+            }
+            Ok(worked) => {
+                assert!(worked.failed.is_empty(), "{worked:?}");
+                break;
+            }
+        }
+    }
+    assert!(interrupted > 0);
+    assert!(!path.join("running/000001").exists());
+    assert_eq!(there(&path).merge(&path).unwrap().answer, wanted);
+    std::fs::remove_dir_all(&path).unwrap();
+}
+
+#[test]
+fn inferences_that_cannot_be_planned_are_refused_and_leave_no_store() {
+    let (network, path) = (grid(5, 7), folder("planned-refused"));
+    let plan = |task: &Task, slices: usize, shares: usize| {
+        let mut asked = planned(&network, task, settings(slices, None));
+        asked.plan(&path, Some(shares)).unwrap_err().to_string()
+    };
+    let refused = [
+        (
+            plan(&Task::Mmap(vec![0]), 9, 3),
+            "expected a task of one stage, got mmap",
+        ),
+        (plan(&Task::Pr, 1, 1), "got one that has none to share out"),
+        (plan(&Task::Pr, 9, 999), "expected shares, got 999"),
+    ];
+    for (said, what) in refused {
+        assert!(said.contains(what), "{said}");
+        assert!(
+            SharedInference::read(&path, &Budget::new(1 << 30))
+                .unwrap()
+                .is_none()
+        );
+        assert!(!path.join("inference").exists(), "{said}");
+    }
+    let mut asked = planned(&network, &Task::Pr, settings(9, None));
+    asked.plan(&path, Some(3)).unwrap();
+    let twice = asked.plan(&path, Some(3)).unwrap_err().to_string();
+    assert!(twice.contains("a store already"), "{twice}");
+    let odd = there(&path).work(&path, Some(4), (&Habits::default(), keys), None);
+    let odd = odd.unwrap_err().to_string();
+    assert!(
+        odd.contains("expected a share, got 4") && odd.contains("1 to 3"),
+        "{odd}"
+    );
+    // Each file of the plan that is damaged is named, and a part, too.
+    there(&path)
+        .work(&path, None, (&Habits::default(), keys), None)
+        .unwrap();
+    for name in ["inference", "order", "parts/000002"] {
+        let (file, whole) = (path.join(name), std::fs::read(path.join(name)).unwrap());
+        for at in [3, 9, 20, whole.len() / 2, whole.len() - 1] {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 16;
+            std::fs::write(&file, bytes).unwrap();
+            let read = SharedInference::there(&path, &Budget::new(1 << 30));
+            let said = read
+                .and_then(|asked| asked.merge(&path))
+                .unwrap_err()
+                .to_string();
+            assert!(said.contains(name), "{name} {at}: {said}");
+        }
+        std::fs::write(&file, whole).unwrap();
+    }
+    assert!(there(&path).merge(&path).is_ok());
     std::fs::remove_dir_all(&path).unwrap();
 }
 

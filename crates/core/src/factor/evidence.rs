@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 /// Observed values, at most one a variable.
 ///
 /// Sorted by variable, so that equal evidence hashes and prints alike in any order of observations.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Evidence(BTreeMap<Var, usize>);
 
 impl Evidence {

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 /// What the factors are.
 ///
 /// The kind changes no product; it says what the product means and which checks apply.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Kind {
     /// Conditional probability tables; the last variable of each scope is the child.
     Bayes,
@@ -22,7 +22,7 @@ pub enum Kind {
 /// Names of variables and of their states.
 ///
 /// States have names of their own, since evidence says `smoker = yes` and not `3 = 1`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Names {
     /// One name a variable.
     pub variables: Vec<String>,

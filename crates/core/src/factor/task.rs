@@ -3,7 +3,7 @@
 use super::Var;
 
 /// A question about a network with evidence.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Task {
     /// log10 of the partition function; for a Bayesian network of the probability of the evidence.
     Pr,

@@ -51,7 +51,7 @@ impl Default for Rates {
 }
 
 /// Prediction for a plan.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Prediction {
     /// Multiply and add operations.
     pub flops: f64,

@@ -21,7 +21,7 @@
 //! tables.
 
 /// What makes a node.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Source {
     /// An input table, by number.
     Input(usize),
@@ -30,7 +30,7 @@ pub enum Source {
 }
 
 /// One table of the plan.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Node {
     /// Where it comes from.
     pub source: Source,

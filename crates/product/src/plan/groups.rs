@@ -34,10 +34,10 @@ use super::planner::plan;
 use super::reduce::cover_free;
 use super::reduced::{Reduced, Table};
 use super::scalar::Scalar;
-use zipfold_core::{Error, Result};
+use zipfold_core::Result;
 
 /// How marginals are planned.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Grouping {
     /// By predicted time.
     #[default]
@@ -49,7 +49,7 @@ pub enum Grouping {
 }
 
 /// Variables that are asked together.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Group {
     /// The tables that it takes, by their number in the network.
     pub tables: Vec<usize>,
@@ -72,16 +72,16 @@ impl Group {
 }
 
 /// What all marginals at once would take.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub enum Joint {
     /// This, by its plan.
     Predicted(Prediction),
     /// More than is allowed.
-    Refused(Error),
+    Refused(String),
 }
 
 /// A plan by groups.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Split {
     /// The groups, in the order of execution.
     pub groups: Vec<Group>,
@@ -181,7 +181,7 @@ pub fn divide(
         groups: groups.into_iter().map(|g| divider.searched(g)).collect(),
         scale: network.scale.times(divider.needed.scale),
         joint: joint.as_ref().map_or_else(
-            |e| Joint::Refused(e.clone()),
+            |e| Joint::Refused(e.what().marked().to_string()),
             |p| Joint::Predicted(p.prediction),
         ),
     };

@@ -33,7 +33,7 @@ impl Options {
 }
 
 /// What happens to tables after they were used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Pass {
     /// They go: only the result counts.
     Forward,
@@ -46,7 +46,7 @@ pub enum Pass {
 /// Joins in the order of execution. Scopes follow one global order: the variable summed first
 /// stands first (slowest), so that variables which live long, and stand in most tables, run
 /// fastest.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Plan {
     /// Domain sizes.
     pub cards: Vec<usize>,

@@ -8,7 +8,7 @@
 use super::forest::{Node, Source};
 
 /// What the backward sweep does.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct Sweep {
     /// Whether a node's gradient is needed, by node.
     pub gradient: Vec<bool>,

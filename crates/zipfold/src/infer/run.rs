@@ -4,7 +4,8 @@ use super::parts::{Summed, below_largest};
 use super::settings::{Inferred, Planned, Settings};
 use crate::beside::{Beside, Lanes, OnDevice};
 use crate::footprint;
-use crate::shared_slices::SharedRun;
+use crate::shared_slices::{SharedRun, SliceStore};
+use crate::sliced_plan::SlicedPlan;
 use crate::slices::{Folded, RunKey, Slices, key};
 use rayon::prelude::*;
 use std::time::Instant;
@@ -63,12 +64,48 @@ impl Planning<'_> {
         if !any {
             return Ok((reduced, Planned::Settled, held));
         }
+        if let Some(planned) = self.settings.store.as_ref().and_then(SliceStore::planned) {
+            return self.as_planned(planned, reduced, held);
+        }
         let whole = plan(&reduced, asked, &self.options());
         let tried = self.pass == Pass::Sweep && worthwhile(&whole, self.settings.grouping);
         match tried.then(|| self.divided(&whole)).flatten() {
             Some((parts, split, held)) => Ok((parts, Planned::Groups(split), held)),
             None => Ok((reduced, Planned::Whole(whole?), held)),
         }
+    }
+    /// The plan of a store for `reduced`.
+    fn as_planned(
+        &self,
+        planned: &SlicedPlan,
+        reduced: Reduced,
+        held: Reservation,
+    ) -> Result<(Reduced, Planned, Reservation)> {
+        let (reduced, held) = match planned {
+            SlicedPlan::Whole(_) => (reduced, held),
+            SlicedPlan::Groups(_) => self.parts()?,
+        };
+        if !planned.fits(&reduced) {
+            let e = Error::input("the plan of the store is not one for its network");
+            return Err(e.remedy("plan the question anew, in another folder"));
+        }
+        let planned = match planned {
+            SlicedPlan::Whole(plan) => Planned::Whole(plan.clone()),
+            SlicedPlan::Groups(split) => Planned::Groups(split.clone()),
+        };
+        Ok((reduced, planned, held))
+    }
+    /// The network simplified for groups of variables, and what it takes.
+    fn parts(&self) -> Result<(Reduced, Reservation)> {
+        let bytes = footprint::of_simplification(self.network);
+        let simplifying = self
+            .budget
+            .reserve(bytes, "the simplification of the network")?;
+        let reduced = reduce(self.network, self.evidence, Need::Parts, &[]);
+        drop(simplifying);
+        let bytes = footprint::of_reduced(self.network, &reduced);
+        let held = self.budget.reserve(bytes, "the network and its plan")?;
+        Ok((reduced, held))
     }
     /// The devices for `plan`, which is cut as they need it.
     fn beside(&self, plan: &mut Planned) -> Result<Option<Beside>> {
@@ -83,19 +120,15 @@ impl Planning<'_> {
     }
     /// The network whole and its groups, if they are the better plan; and what they take.
     fn divided(&self, whole: &Result<Plan>) -> Option<(Reduced, Split, Reservation)> {
-        let bytes = footprint::of_simplification(self.network);
-        let simplifying = self
-            .budget
-            .reserve(bytes, "the simplification of the network")
-            .ok()?;
-        let reduced = reduce(self.network, self.evidence, Need::Parts, &[]);
-        drop(simplifying);
-        let mut held = self.budget.tab("the network and its plan");
-        held.add(footprint::of_reduced(self.network, &reduced))
-            .ok()?;
+        let (reduced, held) = self.parts().ok()?;
         let split = divide(&reduced, whole, self.settings.grouping, &self.options())?;
-        held.add(footprint::of_groups(&split)).ok()?;
-        Some((reduced, split, held.close()))
+        let bytes = footprint::of_reduced(self.network, &reduced) + footprint::of_groups(&split);
+        drop(held);
+        let held = self
+            .budget
+            .reserve(bytes, "the network and its plan")
+            .ok()?;
+        Some((reduced, split, held))
     }
 }
 
@@ -326,6 +359,7 @@ impl<'a> InferenceRun<'a> {
                     store,
                     key,
                     seconds,
+                    plan: &|| self.plan.sliced(),
                 };
                 shared.fold(&slices, one, merge)
             }
@@ -371,6 +405,7 @@ impl<'a> InferenceRun<'a> {
             kept,
             budget,
             warnings: &self.settings.warnings,
+            stop: self.settings.stop.as_deref(),
         }
     }
     fn total<T: Contracted>(&self, budget: &Budget) -> Result<Answer> {

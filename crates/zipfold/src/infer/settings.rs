@@ -4,8 +4,11 @@ use super::counting::Counting;
 use crate::beside::{Asked, OnDevice};
 use crate::branch::Searched;
 use crate::shared_slices::SliceStore;
+use crate::sliced_plan::SlicedPlan;
 use crate::slices::Checkpoint;
 use crate::warnings::Warnings;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use zipfold_core::factor::Answer;
 use zipfold_core::{Message, Precision};
 use zipfold_gpu::DeviceSelector;
@@ -18,12 +21,12 @@ type Told = dyn Fn(&str, f64) + Send + Sync;
 /// Who is told of the phases: the name of one that begins, and the seconds it is predicted to take
 /// (0 where nobody knows).
 #[derive(Clone)]
-pub struct Listener(std::sync::Arc<Told>);
+pub struct Listener(Arc<Told>);
 
 impl Listener {
     /// Tells `told`.
     pub fn new(told: impl Fn(&str, f64) + Send + Sync + 'static) -> Self {
-        Listener(std::sync::Arc::new(told))
+        Listener(Arc::new(told))
     }
 }
 
@@ -56,6 +59,8 @@ pub struct Settings {
     pub checkpoint: Option<Checkpoint>,
     /// Where processes share out the slices of a plan; a checkpoint is not kept then.
     pub store: Option<SliceStore>,
+    /// Set to stop before the next slice.
+    pub stop: Option<Arc<AtomicBool>>,
     /// Told of every phase.
     pub listener: Option<Listener>,
     /// Takes what the user should know; shared with whoever asks.
@@ -120,6 +125,7 @@ impl Default for Settings {
             overrides: Overrides::default(),
             checkpoint: None,
             store: None,
+            stop: None,
             listener: None,
             warnings: Warnings::default(),
         }
@@ -170,6 +176,14 @@ impl Planned {
             Planned::Settled | Planned::Searched(_) | Planned::Counted(_) => Vec::new(),
             Planned::Whole(plan) => vec![plan],
             Planned::Groups(split) => split.groups.iter().map(|g| &g.plan).collect(),
+        }
+    }
+    /// The plan for processes that share out its slices; `None` when there is none.
+    pub(crate) fn sliced(&self) -> Option<SlicedPlan> {
+        match self {
+            Planned::Whole(plan) => Some(SlicedPlan::Whole(plan.clone())),
+            Planned::Groups(split) => Some(SlicedPlan::Groups(split.clone())),
+            Planned::Settled | Planned::Searched(_) | Planned::Counted(_) => None,
         }
     }
     /// What the execution will take; `None` when there is none.

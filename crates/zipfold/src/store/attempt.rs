@@ -31,7 +31,7 @@ fn name_of(index: usize, at: usize) -> String {
 }
 
 /// An attempt of this process at a share.
-pub(super) struct Attempt {
+pub(crate) struct Attempt {
     /// The share, and the number of the attempt.
     at: (usize, usize),
     /// Where it keeps what it has, and where an earlier one that was lost may have.
@@ -44,7 +44,7 @@ impl Attempt {
     ///
     /// # Errors
     /// `Request` where too many workers are at it; those of the folder.
-    pub(super) fn begin(files: &dyn Files, index: usize) -> Result<Self> {
+    pub(crate) fn begin(files: &dyn Files, index: usize) -> Result<Self> {
         for at in 0..MOST {
             if let Some(attempt) = Attempt::ask(files, index, at)? {
                 return Ok(attempt);
@@ -71,7 +71,7 @@ impl Attempt {
         beside(checkpoint, PIECE)
     }
     /// Removes what all attempts of workers that do not live have kept: the share is done.
-    pub(super) fn end(self, files: &dyn Files) {
+    pub(crate) fn end(self, files: &dyn Files) {
         self.discard();
         let Attempt {
             at: (index, own),

@@ -64,8 +64,7 @@ pub struct Folder {
     clock: String,
 }
 
-/// What to do about a damaged file that the plan made: workers read it, and make none.
-pub(super) const ANEW: &str = "plan the question anew, in another folder";
+pub(super) use super::kinds::ANEW;
 
 /// The longest file of a store. Parts are bounded by the memory of workers.
 const LONGEST: u64 = 1 << 40;

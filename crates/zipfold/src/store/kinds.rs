@@ -9,8 +9,19 @@ use zipfold_io::store_files;
 pub(crate) const OF_SHARES: &str = "plan.json";
 /// The plan of an inference whose slices are shared out.
 pub(crate) const OF_SLICES: &str = "slices.json";
+/// The question of an inference that was planned for workers, and its plan.
+pub(crate) const QUESTION: &str = "inference";
+pub(crate) const ORDER: &str = "order";
+/// What to do about a damaged file that the plan made: workers read it, and make none.
+pub(crate) const ANEW: &str = "plan the question anew, in another folder";
 /// How the folder of one stage of an inference begins, before its number.
 pub(crate) const STAGE: &str = "stage-";
+
+/// The refusal of a folder that is a store already.
+pub(crate) fn taken(root: &Path) -> Error {
+    let e = Error::request("the folder is a store already").at_place(root.to_string_lossy());
+    e.remedy(format!("another folder with {}", Opt::Store))
+}
 
 fn is_stage(folder: &Path) -> bool {
     let name = folder.file_name().and_then(|name| name.to_str());

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 use twox_hash::XxHash3_64;
 use zipfold_core::problem::{FoldSpec, Input, Problem};
-use zipfold_core::{Budget, Data, Error, Opt, Result};
+use zipfold_core::{Budget, Data, Error, Result};
 use zipfold_gpu::DeviceSelector;
 use zipfold_io::read::{refuse_store, refuse_url, split_member};
 use zipfold_io::zarr::is_zarr;
@@ -361,12 +361,7 @@ impl Manifest {
     /// # Errors
     /// `Request`, with the numbers that there are.
     pub fn index(&self, number: usize) -> Result<usize> {
-        match (1..=self.shares).contains(&number) {
-            true => Ok(number - 1),
-            false => Err(Error::request(format!("expected a share, got {number}"))
-                .at_place(Opt::Share)
-                .limit(format!("1 to {}", self.shares))),
-        }
+        super::numbers::index_of(number, self.shares)
     }
 }
 

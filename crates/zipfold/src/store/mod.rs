@@ -7,7 +7,7 @@
 //! rows/x000001 …     the rows of the squares, by range of places           rows.rs
 //! leases/000001 …    who works on a share now                              lease.rs
 //! running/000001 …   checkpoints inside shares                             attempt.rs
-//! parts/000001 …     results of shares, each put once                      work.rs
+//! parts/000001 …     results of shares, each put once                      work.rs, worker.rs
 //! matches/000001.runs/0-…  matches of shares that their parts do not hold
 //! failed/000001 …    errors of shares
 //! told/000001 …      seconds and bytes of shares that are done
@@ -25,19 +25,24 @@ mod files;
 pub(crate) mod kinds;
 mod lease;
 mod manifest;
+mod numbers;
 mod rows;
 mod sent;
 mod squares;
 mod status;
 mod work;
+mod worker;
 
+pub(crate) use attempt::Attempt;
 pub use files::{Files, Folder, Patient};
 pub use lease::Who;
-pub(crate) use lease::{Lease, LeaseAnswer};
 pub use manifest::{Manifest, OwnRows, Predicted, Reference};
+pub(crate) use numbers::index_of;
+pub(crate) use sent::MOST as SENT;
 pub use status::{Running, Status};
-pub use work::{DoneShare, Failure, Habits, Loaded, Worked};
-pub(crate) use work::{done_name, part_name};
+pub use work::Loaded;
+pub use worker::{DoneShare, Failure, Habits, Worked};
+pub(crate) use worker::{Worker, lacking, part_name, put_part};
 
 use crate::identity::{Key, runtime_of};
 use crate::options::{Options, Target, all_rows};
@@ -49,7 +54,7 @@ use bands::BandInputs;
 use squares::{FoundSquares, SquaresOfStore};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use work::Worker;
+use work::ShareOfPairs;
 use zipfold_core::fold::Fold;
 use zipfold_core::message::Wording;
 use zipfold_core::{Blame, Budget, Data, Error, Job, Opt, Problem, Result};
@@ -135,11 +140,7 @@ impl Store {
             ));
         }
         let store = Store::open(root);
-        let taken = || {
-            let e = Error::request("the folder is a store already");
-            e.at_place(root.to_string_lossy())
-                .remedy(format!("another folder with {}", Opt::Store))
-        };
+        let taken = || kinds::taken(root);
         // Before anything is written there, and before the work of planning.
         refuse_store(&root.to_string_lossy())?;
         if store.files.get(manifest::NAME, &options.budget)?.is_some() {
@@ -244,23 +245,25 @@ impl Store {
         };
         let ready = loaded.ready(&options)?;
         let prepared = ready.as_ref().map(|ready| ready.prepared(&options));
-        let worker = Worker {
+        let shares = ShareOfPairs {
             files: self.files.as_ref(),
             loaded,
             options: &options,
+            who: &self.who,
+            prepared: prepared.transpose()?,
+        };
+        shares.check()?;
+        let worker = Worker {
+            files: self.files.as_ref(),
+            shares: loaded.manifest.shares,
             habits,
             who: self.who.clone(),
-            prepared: prepared.transpose()?,
+            stop: options.stop,
+            budget: &options.budget,
             wording,
+            compute: &|index| shares.compute(index),
         };
-        worker.check()?;
-        let worked = match number {
-            Some(index) => worker.single(index),
-            None => worker.all(),
-        };
-        // This worker alone asks for the time by it.
-        let _ = self.files.remove(&Folder::clock_of(&self.who.name()));
-        worked
+        worker.work(number)
     }
     /// How far the store is; workers without a sign of life for longer than `life` are lost.
     ///
@@ -290,7 +293,13 @@ impl Store {
         let missing = all.filter(|i| there.binary_search(&Manifest::share_name(*i)).is_err());
         let missing: Vec<usize> = missing.map(|index| index + 1).collect();
         if !missing.is_empty() && (!incomplete || there.is_empty()) {
-            return Err(self.lacking(&loaded.manifest, &missing, &options.budget)?);
+            let (files, shares) = (self.files.as_ref(), loaded.manifest.shares);
+            return Err(lacking(
+                (files, manifest::NAME),
+                (&missing, shares),
+                true,
+                &options.budget,
+            )?);
         }
         let read = |name: &String| {
             let (part, matches) = (format!("parts/{name}"), format!("matches/{name}"));
@@ -331,40 +340,6 @@ impl Store {
                 "remove this file and parts/{share}, and have workers do its share again"
             )),
         }
-    }
-    /// The refusal to merge without some shares.
-    fn lacking(&self, manifest: &Manifest, missing: &[usize], budget: &Budget) -> Result<Error> {
-        let failed = self.files.list("failed")?;
-        let mut failed_ones = missing.to_vec();
-        failed_ones.retain(|n| failed.binary_search(&Manifest::share_name(n - 1)).is_ok());
-        let total = manifest.shares;
-        let mut what = format!(
-            "{} of {total} shares are there: missing {}",
-            total - missing.len(),
-            crate::sharding::ranges_of(missing)
-        );
-        if let Some(first) = failed_ones.first() {
-            let text = self.files.get(&work::failed_name(first - 1), budget)?;
-            let failure = serde_json::from_slice::<Failure>(&text.unwrap_or_default());
-            let error = failure.map_or(String::new(), |failure| failure.error);
-            // Its remedy is on a line of its own, which a status shows.
-            let error = error.lines().next().unwrap_or_default();
-            let numbers = crate::sharding::ranges_of(&failed_ones);
-            what += &format!("; failed {numbers}, share {first} with: {error}");
-        }
-        let place = self
-            .files
-            .path(manifest::NAME)
-            .to_string_lossy()
-            .into_owned();
-        let e = Error::request(what).at_place(place);
-        Ok(match missing.len() == total {
-            true => e.remedy("have workers do these shares"),
-            false => e.remedy(format!(
-                "have workers do these shares, or {} for what is there",
-                Opt::Incomplete
-            )),
-        })
     }
 }
 
@@ -480,14 +455,23 @@ fn cut(
     options: &Options<'_>,
 ) -> Result<(Plan, Option<FoundSquares>, usize)> {
     if let Some(by_bounds) = squares::plan_by_bounds(job, &plan, options)? {
-        let asked = planning.shares;
-        let wanted = asked.unwrap_or_else(|| enough(job, &by_bounds, options).clamp(1, MOST));
-        let part = options.budget.limit() / OF_MEMORY;
-        // Any number of shares can have bands; tiles give a limited number.
-        if (1..=MOST).contains(&wanted)
-            && let Some(found) =
-                SquaresOfStore::find(question, (job, &by_bounds), (wanted, part), options)?
-        {
+        let (asked, part) = (planning.shares, options.budget.limit() / OF_MEMORY);
+        let find = |wanted: usize| match (1..=MOST).contains(&wanted) {
+            // Any number of shares can have bands; tiles give a limited number.
+            true => SquaresOfStore::find(question, (job, &by_bounds), (wanted, part), options),
+            false => Ok(None),
+        };
+        let enough = |more: f64| enough(job, &by_bounds, more, options).clamp(1, MOST);
+        let mut wanted = asked.unwrap_or_else(|| enough(0.0));
+        let mut found = find(wanted)?;
+        // What workers do to read rows is known of squares alone, and may ask for more shares.
+        if let (None, Some(squares)) = (asked, &found) {
+            wanted = enough(squares.squares.seconds());
+            if wanted > squares.squares.most() {
+                found = find(wanted)?;
+            }
+        }
+        if let Some(found) = found {
             // Unless the number is given, no share is without a band.
             let shares = asked.unwrap_or(wanted.min(found.squares.most()));
             return Ok((by_bounds, Some(found), shares));
@@ -506,7 +490,7 @@ fn of_tiles(job: &Job, plan: &Plan, planning: ShareCount, options: &Options<'_>)
     match planning.shares {
         Some(shares) if (1..=most).contains(&shares) => Ok(shares),
         Some(shares) => Err(too_many(shares, most)),
-        None => Ok(enough(job, plan, options).clamp(1, most)),
+        None => Ok(enough(job, plan, 0.0, options).clamp(1, most)),
     }
 }
 
@@ -523,11 +507,12 @@ fn seconds(plan: &Plan, shape: Cut) -> f64 {
     plan.seconds * if shape == Cut::Crosses { 2.0 } else { 1.0 }
 }
 
-/// Shares of about two minutes, whose results fit into a part of the memory.
-fn enough(job: &Job, plan: &Plan, options: &Options<'_>) -> usize {
+/// Shares of about two minutes, whose results fit into a part of the memory, where all take these
+/// seconds `more` than the plan says.
+fn enough(job: &Job, plan: &Plan, more: f64, options: &Options<'_>) -> usize {
     // How many there are decides the shape, and the shape how many.
     let shape = shares::shape(job, plan, (plan.seconds / SECONDS).ceil() as usize);
-    let by_time = (seconds(plan, shape) / SECONDS).ceil();
+    let by_time = ((seconds(plan, shape) + more) / SECONDS).ceil();
     let room = (options.budget.limit() / OF_MEMORY).max(1);
     let by_memory = result_bytes(job, plan).div_ceil(room);
     (by_time as usize).max(by_memory as usize)

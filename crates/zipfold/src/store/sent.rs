@@ -12,7 +12,7 @@ use zipfold_core::{Budget, Data, Error, Result, Table};
 const SENT: &str = "data";
 const MAGIC: &[u8; 8] = b"ZFDATA\x00\x02";
 /// Bytes beyond which rows belong into a file that all workers read.
-const MOST: u64 = 256 << 20;
+pub(crate) const MOST: u64 = 256 << 20;
 
 /// The data of a question.
 #[derive(Serialize, Deserialize)]

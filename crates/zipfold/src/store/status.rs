@@ -3,7 +3,7 @@
 use super::files::Files;
 use super::lease::{Note, Who, lease_name};
 use super::manifest::{Manifest, Predicted};
-use super::work::{DoneShare, Failure, done_name, failed_name};
+use super::worker::{DoneShare, Failure, done_name, failed_name};
 use serde::Serialize;
 use std::time::Duration;
 use zipfold_core::{Budget, Result};
