@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
+import pathlib
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from test_object_stores import machine as machine
 
@@ -100,3 +103,68 @@ def test_a_mirror_of_somebody_else_is_refused(machine):
     with pytest.raises(zf.ResourceError, match="TMPDIR"):
         with mirrors.held(str(machine / "file" / "zipfold-mirror-a")):
             pass
+
+
+def written(x: np.ndarray, kind: str, folder: pathlib.Path) -> pathlib.Path:
+    """The rows as an NPY file, as a Parquet file of six row groups, or as a Zarr array of six chunks."""
+    path = folder / f"x.{kind}"
+    if kind == "npy":
+        np.save(path, x)
+    elif kind == "parquet":
+        table = pytest.importorskip("pyarrow").table({f"c{at}": column for at, column in enumerate(x.T)})
+        pytest.importorskip("pyarrow.parquet").write_table(table, path, row_group_size=len(x) // 6, compression="none", use_dictionary=False)
+    else:
+        path.mkdir()
+        about = {"zarr_format": 2, "shape": x.shape, "chunks": (len(x) // 6, x.shape[1]), "dtype": "<f8", "compressor": None}
+        (path / ".zarray").write_text(json.dumps({**about, "fill_value": 0, "order": "C", "filters": None}))
+        for at, chunk in enumerate(np.split(x, 6)):
+            (path / f"{at}.0").write_bytes(chunk.tobytes())
+    return path
+
+
+@pytest.mark.parametrize("kind", ["npy", "parquet", "zarr"])
+def test_a_mirror_has_the_rows_of_its_shares_alone(rng, machine, tmp_path, kind):
+    x, y = rng.random((60_000, 8)), rng.random((50, 8))
+    np.save(tmp_path / "y.npy", y)
+    path = written(x, kind, tmp_path)
+    problem = {"schema": 1, "x": {"name": str(path)}, "y": {"name": str(tmp_path / "y.npy")}, "pair": {"metric": "cityblock"}}
+    (tmp_path / "p.json").write_text(json.dumps({**problem, "folds": [{"kind": "reduce", "op": "sum"}]}))
+    store = f"file://{tmp_path}/bucket"
+    job = zf.submit(tmp_path / "p.json", executor=None, store=store, shares=6, threads=1)
+    # Workers of another machine have a mirror of their own.
+    mirrors._let_all_go()
+
+    def taken() -> int:
+        [mirror] = machine.glob("zipfold-mirror-*")
+        files = [one for one in mirror.glob(f"inputs/*/*/x.{kind}*/**/*" if kind == "zarr" else f"inputs/*/*/x.{kind}") if one.is_file()]
+        assert sum(one.stat().st_size for one in files) >= x.nbytes
+        return sum(one.stat().st_blocks * 512 for one in files)
+
+    assert zf.work(store, 2)["done"] == [2]
+    # A share has rows of two groups or chunks.
+    assert x.nbytes / 8 < taken() < x.nbytes / 2
+    assert zf.work(store, 5)["done"] == [5]
+    assert x.nbytes / 4 < taken() < x.nbytes / 1.2
+    assert sorted(zf.work(store)["done"]) == [1, 3, 4, 6]
+    wanted = zf.pairs(x, y).pair("cityblock").sum().run()
+    assert np.array_equal(job.result(), wanted)
+    # Who merges reads all rows, and what was cut is whole then.
+    assert taken() >= x.nbytes and not json.loads(next(machine.glob("zipfold-mirror-*/.pieces")).read_text())
+
+
+def test_rows_that_are_others_than_planned_fail_their_share(rng, machine, tmp_path):
+    x = rng.random((6_000, 8))
+    np.save(tmp_path / "y.npy", x[:50])
+    path = written(x, "npy", tmp_path)
+    problem = {"schema": 1, "x": {"name": str(path)}, "y": {"name": str(tmp_path / "y.npy")}, "pair": {"metric": "cityblock"}}
+    (tmp_path / "p.json").write_text(json.dumps({**problem, "folds": [{"kind": "reduce", "op": "sum"}]}))
+    store = f"file://{tmp_path}/bucket"
+    zf.submit(tmp_path / "p.json", executor=None, store=store, shares=6, threads=1)
+    mirrors._let_all_go()
+    [copy] = (tmp_path / "bucket").glob("*/inputs/*/*/x.npy")
+    data = bytearray(copy.read_bytes())
+    data[-1] ^= 1
+    copy.write_bytes(data)
+    assert zf.work(store, 1)["done"] == [1]
+    [[share, error]] = zf.work(store, 6, retries=1)["failed"]
+    assert share == 6 and "are not those that the store was planned with" in error

@@ -199,6 +199,7 @@ def infer(
     >>> round(zf.infer(rain, evidence={"wet": 1})["rain"]["1"], 4)
     0.6667
     """
+    place_of_slices = None if store is None else _folder(store)
     return Inference(
         model,
         task,
@@ -209,7 +210,7 @@ def infer(
         seed=seed,
         order_seconds=order_seconds,
         time_limit=time_limit,
-    ).run(memory=memory, threads=threads, device=device, store=store)
+    ).run(memory=memory, threads=threads, device=device, store=place_of_slices)
 
 
 def _folder(store: str | os.PathLike[str]) -> str:

@@ -34,6 +34,8 @@ __all__ = ["Objects"]
 
 #: Times that an access is tried, and the seconds after the first one, which double.
 _TRIES, _FIRST_WAIT = 6, 0.1
+#: Bytes of one access.
+_PIECE = 32 << 20
 #: File systems whose servers put an object where there is none in one step.
 _PUTS_ONCE = {"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl"}
 #: The first fsspec whose file systems know that an object must not be there yet. Earlier ones write over it.
@@ -110,6 +112,19 @@ class Objects:
         finally:
             with contextlib.suppress(FileNotFoundError):
                 os.remove(own)
+
+    def copy(self, name: str, place: tuple[int, int], into: typing.BinaryIO) -> None:
+        """Writes the bytes of an object from one place up to another."""
+        for start in range(place[0], place[1], _PIECE):
+            end = min(start + _PIECE, place[1])
+
+            def call(start: int = start, end: int = end) -> bytes:
+                piece = bytes(self.fs.cat_file(self.at(name), start=start, end=end))
+                if len(piece) != end - start:
+                    raise OSError(f"expected {end - start} bytes, got {len(piece)}")
+                return piece
+
+            into.write(self.again(name, call))
 
     def names(self, folder: str, pattern: str = ".*") -> dict[str, tuple[int, str]]:
         """The names of what is below a folder, and the state of each."""

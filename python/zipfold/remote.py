@@ -431,11 +431,11 @@ def _has_ranges(fs: Any, path: str) -> bool:
     return size is not None and size > 1 and len(fs.cat_file(path, start=0, end=1)) == 1
 
 
-def _rows_of_npy(where: tuple[Any, str, str], span: tuple[int, int], folder: str) -> tuple[str, int]:
-    """The bytes of some rows, behind a header that says how many."""
+def _places_in_npy(where: tuple[Any, str, str], size: int, span: tuple[int, int]) -> tuple[int, Any, list[tuple[int, int]]]:
+    """The bytes of the header, what it says (shape, order, type), and the places of the bytes of some rows."""
     (fs, path, url), (first, end) = where, span
-    name, state = shown(url), _state(fs, path)
-    head = io.BytesIO(fs.cat_file(path, start=0, end=min(state[0], _HEAD)))
+    name = shown(url)
+    head = io.BytesIO(fs.cat_file(path, start=0, end=min(size, _HEAD)))
     try:
         version = np.lib.format.read_magic(head)
         reader = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
@@ -452,6 +452,14 @@ def _rows_of_npy(where: tuple[Any, str, str], span: tuple[int, int], folder: str
         # A column has its rows next to each other.
         starts = [head.tell() + (column * shape[0] + first) * dtype.itemsize for column in range(shape[1])]
         spans = [(start, start + (end - first) * dtype.itemsize) for start in starts]
+    return head.tell(), (shape, fortran, dtype), spans
+
+
+def _rows_of_npy(where: tuple[Any, str, str], span: tuple[int, int], folder: str) -> tuple[str, int]:
+    """The bytes of some rows, behind a header that says how many."""
+    (fs, path, url), (first, end) = where, span
+    name, state = shown(url), _state(fs, path)
+    _, (shape, fortran, dtype), spans = _places_in_npy(where, state[0], span)
     local = os.path.join(folder, "rows.npy")
     with open(local, "wb") as file:
         about = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": fortran, "shape": (end - first, *shape[1:])}
@@ -501,6 +509,45 @@ def _rows_of_zarr(where: tuple[Any, str, str], span: tuple[int, int], folder: st
     if array.state(span) != state:
         raise _changed(where[2])
     return folder, first
+
+
+def _places_in_parquet(where: tuple[Any, str, str], size: int, span: tuple[int, int]) -> list[tuple[int, int]]:
+    """The places of the row groups that have some of the rows, of the footer, and of the mark at the start."""
+    fs, path, _ = where
+    parquet = importlib.import_module("pyarrow.parquet")
+    with fs.open(path, "rb") as remote:
+        about = parquet.ParquetFile(remote).metadata
+        remote.seek(size - 8)
+        footer = int.from_bytes(remote.read(4), "little") + 8
+    places, start = [(0, 4), (size - footer, size)], 0
+    for group in map(about.row_group, range(about.num_row_groups)):
+        if start < span[1] and start + group.num_rows > span[0]:
+            for column in map(group.column, range(group.num_columns)):
+                pages = [at for at in (column.dictionary_page_offset, column.data_page_offset) if at]
+                places.append((min(pages), min(pages) + column.total_compressed_size))
+        start += group.num_rows
+    return places
+
+
+def places_of_rows(where: tuple[Any, str, str], size: int, span: tuple[int, int]) -> list[tuple[int, int]] | None:
+    """The places in a file of what a reader of some rows needs; none where all of it is needed, or nobody knows."""
+    fs, path, _ = where
+    suffix = posixpath.splitext(_name(path))[1]
+    if not _has_ranges(fs, path):
+        return None
+    if suffix == ".npy":
+        head, _, spans = _places_in_npy(where, size, span)
+        return [(0, head), *spans]
+    with contextlib.suppress(ImportError):
+        return _places_in_parquet(where, size, span) if suffix == ".parquet" else None
+    return None
+
+
+def chunks_of_rows(where: tuple[Any, str, str], span: tuple[int, int]) -> set[str]:
+    """The names of the files of a Zarr array in its folder that a reader of some rows needs, if they are there."""
+    array = _Array(*where)
+    _, _, numbers = array._numbers(span)
+    return {array.meta, *(array._key(some, separator) for some in numbers for separator in (".", "/"))}
 
 
 @contextlib.contextmanager

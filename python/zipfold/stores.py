@@ -149,6 +149,45 @@ class _Look:
         self.seen: dict[str, tuple[int, str]] = {}
 
 
+class Pieces:
+    """What is known of the files in a mirror that are there in pieces: the shares whose rows each of them has.
+
+    One process of a machine alone writes it (:func:`zipfold.mirrors.filling`).
+    """
+
+    def __init__(self, root: str) -> None:
+        self._note = os.path.join(root, ".pieces")
+        self.files: dict[str, list[int]] = {}
+        with contextlib.suppress(FileNotFoundError, ValueError), open(self._note, encoding="utf-8") as text:
+            self.files = json.load(text)
+
+    def _keep(self) -> None:
+        own = f"{self._note}.{secrets.token_hex(8)}"
+        with open(own, "w", encoding="utf-8") as text:
+            json.dump(self.files, text)
+        os.replace(own, self._note)
+
+    def are_cut(self, names: list[str]) -> None:
+        """Files that have pieces from now on."""
+        if any(name not in self.files for name in names):
+            for name in names:
+                self.files.setdefault(name, [])
+            self._keep()
+
+    def have(self, names: list[str], share: int) -> None:
+        """Files that have the rows of a share."""
+        for name in names:
+            self.files[name].append(share)
+        if names:
+            self._keep()
+
+    def are_whole(self, names: list[str]) -> None:
+        """Files that are there whole."""
+        gone = [name for name in names if self.files.pop(name, None) is not None]
+        if gone:
+            self._keep()
+
+
 class Store(Folder):
     """A store in an object store. Workers of a machine have a mirror of it, and a job has folders with what it looks at."""
 
@@ -184,7 +223,9 @@ class Store(Folder):
             # Names of inputs are part of the identity of every part, so all mirrors have them in one place.
             place = root if plan["inputs"] else None
             plan["mirror"] = {"number": number, "root": place, "files": dict(zip(names, facts, strict=True))}
-            with open(os.path.join(root, "plan.json"), "w", encoding="utf-8") as file:
+            # The folder of an inference has no such file.
+            local = os.path.join(root, ".plan.json" if "slices.json" in names else "plan.json")
+            with open(local, "w", encoding="utf-8") as file:
                 json.dump(plan, file)
             try:
                 _each(lambda both: objects.send(both[0], f"{number}/{both[1]}"), zip(paths, names, strict=True))
@@ -192,7 +233,7 @@ class Store(Folder):
                 objects.remove(number, tree=True)
                 raise
             # A call that fails may have put it: then its files stay, and another place is needed.
-            if not objects.put(os.path.join(root, "plan.json"), "plan.json"):
+            if not objects.put(local, "plan.json"):
                 objects.remove(number, tree=True)
                 raise self._is_taken()
         self._known, self._number = plan, number
@@ -244,8 +285,9 @@ class Store(Folder):
         return text
 
     def _fetch(self, folder: str, wanted: Callable[[str], bool]) -> None:
-        """Fetches the files of the plan that are wanted and not there."""
+        """Fetches the files of the plan that are wanted and not there whole."""
         plan, files = self._plan(), self._plan()["mirror"]["files"]
+        cut = Pieces(folder)
         for empty in _EMPTY:
             os.makedirs(os.path.join(folder, empty), exist_ok=True)
 
@@ -261,7 +303,9 @@ class Store(Folder):
                     os.utime(own, ns=(one["modified"], one["modified"]))
             os.replace(own, local)
 
-        _each(fetch, [name for name in files if wanted(name) and not os.path.exists(os.path.join(folder, name))])
+        lacking = [name for name in files if wanted(name) and (name in cut.files or not os.path.exists(os.path.join(folder, name)))]
+        _each(fetch, lacking)
+        cut.are_whole(lacking)
         # The plan of an inference is another file.
         if "slices.json" not in files and not os.path.exists(os.path.join(folder, "plan.json")):
             own = os.path.join(folder, "clocks", secrets.token_hex(8))
@@ -341,7 +385,55 @@ class Store(Folder):
                 self._fetch(root, lambda name: name == "squares")
                 names = _zipfold.store_files_of_share(root, share)
                 wanted = None if names is None else set(names)
-            self._fetch(root, lambda name: wanted is None or name in wanted)
+            pieces = self._pieces(root, share)
+            self._fetch(root, lambda name: name not in pieces and (wanted is None or name in wanted))
+            self._fetch_pieces(root, share, pieces)
+
+    def _pieces(self, root: str, share: int) -> dict[str, list[tuple[int, int]]]:
+        """The files of which a share reads some rows alone, and the places of these in each."""
+        plan, files = self._plan(), self._plan()["mirror"]["files"]
+        rows = [band["rows"] for band in plan.get("bands") or ()][share - 1 : share]
+        x = os.path.relpath(str(plan["problem"]["x"]["name"]), root).replace(os.sep, "/") if rows else ""
+        if not rows or x == self._other_input(plan, root):
+            return {}
+        span, fs = (int(rows[0][0]), int(rows[0][1])), self._objects.fs
+        path = self._objects.at(self._of(x))
+        where = (fs, path, f"{self.name}/{self._of(x)}")
+        if x in files:
+            places = self._objects.again(self._of(x), lambda: remote.places_of_rows(where, files[x][0], span))
+            return {} if places is None else {x: places}
+        chunks = self._objects.again(self._of(x), lambda: remote.chunks_of_rows(where, span))
+        inside = {name: name[len(x) + 1 :] for name in files if name.startswith(f"{x}/")}
+        return {name: [(0, files[name][0])] if chunk in chunks else [] for name, chunk in inside.items()}
+
+    @staticmethod
+    def _other_input(plan: dict[str, Any], root: str) -> str:
+        """The name of the file of y."""
+        y = plan["problem"].get("y") or {}
+        return os.path.relpath(str(y.get("name", root)), root).replace(os.sep, "/")
+
+    def _fetch_pieces(self, root: str, share: int, pieces: dict[str, list[tuple[int, int]]]) -> None:
+        """Has places of files in the mirror, whose other bytes are holes. Workers know the rows of their share by a hash."""
+        cut, files = Pieces(root), self._plan()["mirror"]["files"]
+
+        def fetch(name: str) -> None:
+            local = os.path.join(root, name)
+            if os.path.exists(local) and name not in cut.files:
+                return
+            os.makedirs(os.path.dirname(local), exist_ok=True)
+            with open(local, "r+b" if os.path.exists(local) else "wb") as file:
+                file.truncate(files[name][0])
+                for start, end in pieces[name]:
+                    file.seek(start)
+                    self._objects.copy(self._of(name), (start, end), file)
+
+        known = {name for name in pieces if share in cut.files.get(name, ())}
+        new = [name for name in pieces if name not in known]
+        whole = {name for name in new if os.path.exists(os.path.join(root, name)) and name not in cut.files}
+        # A process that is lost from here on leaves files that the next one takes to be cut, and not whole.
+        cut.are_cut([name for name in new if name not in whole])
+        _each(fetch, new)
+        cut.have([name for name in new if name not in whole], share)
 
     def _single(self, root: str, share: int, habits: tuple[float, int], asked: Any, lost: int) -> dict[str, Any]:
         """Computes a share in the mirror, and puts what came of it into the store."""

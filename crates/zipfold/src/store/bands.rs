@@ -6,7 +6,8 @@
 //! worker    rows of y, once; for each share the rows of its band, among others of no meaning
 //! ```
 //!
-//! A share looks at no other row of x, so its part is that of a worker with all rows. What a worker
+//! A share looks at no other row of x, so its part is that of a worker with all rows. Other rows of the
+//! file may be holes: a mirror of an object store has the rows of its shares alone. What a worker
 //! decides by looking at all rows, such as how to prune, keeps a question out of here; the plan tries it
 //! without a row of x.
 
@@ -143,7 +144,7 @@ impl BandInputs {
         let (Some(_), Some(y)) = (&manifest.bands, &manifest.problem.y) else {
             return Ok(None);
         };
-        manifest.check_inputs(budget)?;
+        manifest.check_inputs(Some(&manifest.problem.x.name), budget)?;
         let y = read_table(&y.name, &chosen(y), budget)?;
         let data = Data {
             pairs: None,
