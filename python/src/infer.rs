@@ -180,9 +180,10 @@ pub(crate) fn infer_plan(
     store: PathBuf,
     shares: Option<usize>,
 ) -> PyResult<String> {
-    let done = attended(py, false, None, |_| {
+    let done = attended(py, false, None, |shared| {
         within(question.threads, || {
             let mut asked = question.about(model)?;
+            asked.settings.stop = Some(shared.stop.clone());
             let plan = asked.plan(&store, shares)?;
             Ok((plan.shares(), asked.settings.warnings.all()))
         })

@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
 use std::time::Duration;
+use zipfold::internals::core::message::Wording;
 use zipfold::internals::destination;
 use zipfold::internals::pool;
 use zipfold::internals::problem_file::problem_file;
@@ -91,7 +92,9 @@ pub(crate) fn store_work(
         let tell = |p| shared.tell(p);
         let options = given.options(shared, &tell, false)?;
         if let Some(asked) = SharedInference::read(&store, &options.budget)? {
-            let work = || asked.work(&store, number, (&habits, words), Some(shared.stop.clone()));
+            let told = (words as Wording, Some(shared.stop.clone()));
+            let every = options.checkpoint_every;
+            let work = || asked.work(&store, number, (&habits, every), told);
             let worked = pool::within(options.threads, work)??;
             return Ok((worked, asked.settings.warnings.all()));
         }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,7 +13,7 @@ import numpy as np
 from . import _zipfold
 from .arrays import array as array_of
 from .arrays import number, numbers, whole
-from .errors import ArrayTypeError, InputError, RequestError
+from .errors import ArrayTypeError, InputError, RequestError, warn
 from .remote import is_url, place, shown
 from .results import Marginals
 from .settings import Given, _device, memory_bytes, seconds, settings, threads_of
@@ -61,8 +62,10 @@ class Inference:
 
     Parameters
     ----------
-    model, task, evidence, keep, samples, precision, seed, order_seconds, time_limit
+    model, task, evidence, keep, samples, precision, seed, order_seconds
         As in :func:`infer`.
+    time_limit : float, optional
+        Predicted seconds beyond which the network is refused: 120 for ``run``, none for shares, unless it is given.
 
     >>> import numpy as np, zipfold as zf
     >>> rain = zf.Network([np.array([0.8, 0.2]), np.array([[0.9, 0.1], [0.2, 0.8]])], [["rain"], ["rain", "wet"]],
@@ -83,7 +86,7 @@ class Inference:
         precision: str = "f64",
         seed: int = 1,
         order_seconds: float | None = None,
-        time_limit: float = 120.0,
+        time_limit: float | None = None,
     ) -> None:
         if precision not in ("f32", "f64"):
             raise RequestError(f"precision: '{precision}' (limit: 'f32' or 'f64')")
@@ -101,8 +104,8 @@ class Inference:
             "single": precision == "f32",
             "seed": whole(seed, "seed"),
             "order_seconds": None if order_seconds is None else _seconds(order_seconds, "order_seconds"),
-            "time_limit": _seconds(time_limit, "time_limit"),
         }
+        self._time_limit = None if time_limit is None else _seconds(time_limit, "time_limit")
         self._model = _model(model)
 
     def run(
@@ -120,6 +123,7 @@ class Inference:
             "threads": now.threads if threads is None else threads_of(threads),
             "device": now.device if device is None else _device(device),
             "store": None if store is None else _folder(store),
+            "time_limit": 120.0 if self._time_limit is None else self._time_limit,
         }
         return _answer(self.task, _zipfold.infer(self._model, {**self._asked, **how}))
 
@@ -128,7 +132,12 @@ class Inference:
         threads, memory, plan, _, _, device = asked
         if plan:
             raise RequestError("plan: an inference takes no settings of plans\n  try: without plan=")
-        how = {"memory": memory, "threads": threads, "device": device, "store": None}
+        if memory is None:
+            memory = _zipfold.available_memory()
+            text = f"each worker holds up to {memory >> 20} MiB, which this machine has free: memory= says less"
+            warn(text)
+        limit = math.inf if self._time_limit is None else self._time_limit
+        how = {"memory": memory, "threads": threads, "device": device, "store": None, "time_limit": limit}
         return _zipfold.infer_plan(self._model, {**self._asked, **how}, folder, shares)
 
 

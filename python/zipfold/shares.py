@@ -72,7 +72,8 @@ def work(store: Any, share: int | None = None, *, retries: int = 3, lease: float
     lease : float
         Seconds without a sign of life after which another worker is taken to be lost, from 1 on.
     **how
-        ``memory``, ``threads``, ``device``, ``plan``, as in :func:`zipfold.using`.
+        ``memory``, ``threads``, ``device``, ``plan``, as in :func:`zipfold.using`. The plan of an inference says all of these
+        but ``threads``.
 
     Returns
     -------
@@ -94,7 +95,16 @@ def work(store: Any, share: int | None = None, *, retries: int = 3, lease: float
     {'done': [1], 'failed': []}
     """
     number = None if share is None else count(share, "share", 1)
-    return _work(store_of(store), number, _habits(lease, retries), given(**how))
+    place = store_of(store)
+    _refuse_planned(place, how)
+    return _work(place, number, _habits(lease, retries), given(**how))
+
+
+def _refuse_planned(store: Folder, how: dict[str, Any]) -> None:
+    """Refuses what the plan of an inference says for all of its workers."""
+    odd = sorted(how.keys() & {"memory", "device", "plan"})
+    if odd and store.is_of_inference():
+        raise RequestError(f"{odd[0]}: the plan of the inference says it\n  try: zf.submit with {odd[0]}=")
 
 
 def _work(store: Folder, share: int | None, habits: tuple[float, int], asked: Any) -> dict[str, Any]:
@@ -233,6 +243,7 @@ class Job:
         """
 
         incomplete = truth(incomplete, "incomplete")
+        _refuse_planned(self._store, how)
 
         def merge(folder: str) -> Any:
             if _zipfold.store_is_of_inference(folder):
@@ -369,7 +380,8 @@ def submit(
     threads : int, optional
         Threads of each worker.
     **how
-        ``memory``, ``device``, ``plan`` of the planning, as in :func:`zipfold.using`.
+        ``memory``, ``device``, ``plan`` of the planning, as in :func:`zipfold.using`; ``plan`` for pairs alone. Workers of
+        an inference hold the ``memory`` of its plan.
 
     Returns
     -------

@@ -103,6 +103,10 @@ class Folder:
         """Makes it a store; the number of shares."""
         return int(plan_in(self.name, question, shares, asked)["shares"])
 
+    def is_of_inference(self) -> bool:
+        """Whether it is that of an inference."""
+        return _zipfold.store_is_of_inference(self.name)
+
     def status(self, lease: float) -> dict[str, Any]:
         """How far it is."""
         return typing.cast("dict[str, Any]", json.loads(_zipfold.store_status(self.name, lease)))
@@ -263,6 +267,9 @@ class Store(Folder):
             raise RequestError(f"{name}: expected the plan of this job, got that of a later one\n  try: submit it again, elsewhere")
         self._known, self._number = plan, number
         return typing.cast("dict[str, Any]", plan)
+
+    def is_of_inference(self) -> bool:
+        return "slices.json" in self._plan()["mirror"]["files"]
 
     def _of(self, name: str) -> str:
         return f"{self._plan()['mirror']['number']}/{name}"

@@ -726,15 +726,14 @@ pub(crate) struct InferArgs {
     )]
     pub order_time: Option<f64>,
     /// Predicted seconds beyond which the network is refused; seconds that a search for the most
-    /// probable assignment takes instead
+    /// probable assignment takes instead [default: 120, none with --plan]
     #[arg(
         long,
-        default_value_t = 120.0,
         value_name = "SECONDS",
         allow_negative_numbers = true,
         help_heading = "Run"
     )]
-    pub time_limit: f64,
+    pub time_limit: Option<f64>,
     /// A folder where processes with the same command share out the slices of the plan: each ends
     /// with the answer
     #[arg(long, value_name = "DIR", help_heading = "Run", value_hint = ValueHint::DirPath)]
@@ -770,7 +769,7 @@ impl InferArgs {
             seed: 1,
             format: None,
             order_time: None,
-            time_limit: 120.0,
+            time_limit: None,
             store: None,
             plan: false,
             shares: None,

@@ -30,6 +30,8 @@ struct Prepared {
     only: Vec<usize>,
     settings: Settings,
     form: Form,
+    /// Whether the answer was written as it was found.
+    drawn: bool,
 }
 
 /// The question of the arguments, for workers.
@@ -61,8 +63,9 @@ pub(crate) fn run(args: InferArgs) -> Result<()> {
     if !args.run.json {
         ready.settings.warnings = phases.warnings();
     }
+    ready.drawn = row_vectors(&args, &ready);
     let done = match ready.task {
-        Task::Samples(many) if row_vectors(&args, &ready) => crate::infer_samples::run(
+        Task::Samples(many) if ready.drawn => crate::infer_samples::run(
             &args,
             ready.form,
             &ready.network,
@@ -87,27 +90,32 @@ pub(crate) fn run(args: InferArgs) -> Result<()> {
 /// As [`run`].
 pub(crate) fn run_merged(
     args: &InferArgs,
-    asked: SharedInference,
+    mut asked: SharedInference,
     answer: impl FnOnce(&SharedInference) -> Result<Inferred>,
 ) -> Result<()> {
     let start = Instant::now();
     check(args)?;
-    let mut asked = asked;
     let phases = Phases::new(args.run.quiet || args.run.json);
     asked.settings.listener = phases.listener().map(Listener::new);
     if !args.run.json {
         asked.settings.warnings = phases.warnings();
     }
+    if let Some(memory) = &args.run.memory {
+        asked.settings.memory = problem_from_args::bytes(memory)?;
+    }
+    let mut ready = Prepared {
+        form: form(args)?,
+        network: asked.network.clone(),
+        evidence: asked.evidence.clone(),
+        task: asked.task.clone(),
+        only: asked.only.clone(),
+        settings: asked.settings.clone(),
+        drawn: false,
+    };
+    refuse_early(args, &ready)?;
     let done = answer(&asked)?;
     drop(phases);
-    let ready = Prepared {
-        form: form(args)?,
-        network: asked.network,
-        evidence: asked.evidence,
-        task: asked.task,
-        only: asked.only,
-        settings: asked.settings,
-    };
+    ready.settings = asked.settings;
     finish(args, &ready, &done, (0.0, start))
 }
 
@@ -337,6 +345,7 @@ fn prepare(args: &InferArgs) -> Result<Prepared> {
         only,
         settings,
         form,
+        drawn: false,
     })
 }
 
@@ -396,7 +405,12 @@ fn settings(args: &InferArgs) -> Result<Settings> {
             .order_time
             .map(|s| positive(s, "--order-time"))
             .transpose()?,
-        time_limit: positive(args.time_limit, "--time-limit")?,
+        time_limit: match (args.time_limit, args.plan) {
+            (Some(seconds), _) => positive(seconds, "--time-limit")?,
+            // The shares of a plan are for many.
+            (None, true) => f64::INFINITY,
+            (None, false) => 120.0,
+        },
         device: DeviceSelector::parse(&args.run.device)?,
         overrides: problem_from_args::overrides(&args.run.set)?,
         checkpoint: checkpoint(
@@ -471,7 +485,7 @@ fn write(args: &InferArgs, ready: &Prepared, done: &Inferred) -> Result<Vec<Stri
         )?;
         outputs.push(path.clone());
     }
-    if row_vectors(args, ready) {
+    if ready.drawn {
         // They are written as they are drawn.
         outputs.extend(args.run.output.clone());
         return Ok(outputs);

@@ -1,14 +1,19 @@
 //! Inferences in shares: `infer --plan`, and `work` and `merge` of their stores.
 
 use crate::args::{InferArgs, Merge, WorkShares};
+use crate::progress::Phases;
 use crate::terminal::{print_line, say};
 use crate::{flags, infer, slurm};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+use zipfold::internals::core::budget::human_bytes;
 use zipfold::internals::core::error::quoted;
 use zipfold::internals::core::figures::duration;
+use zipfold::internals::core::message::Wording;
+use zipfold::internals::destination::refuse_place;
+use zipfold::internals::infer::Listener;
 use zipfold::internals::pool;
 use zipfold::internals::slices::{self, SharedInference};
 use zipfold::internals::store::{Habits, Status, Worked};
@@ -25,8 +30,24 @@ pub(crate) fn run(args: &InferArgs) -> Result<()> {
 fn plan(args: &InferArgs) -> Result<()> {
     refuse_answers(args)?;
     let root = args.store.as_deref().unwrap_or(Path::new(""));
+    if args.slurm {
+        refuse_place(&slurm::place(root), args.run.how_written())?;
+    }
+    let phases = Phases::new(args.run.quiet || args.run.json);
     let mut asked = infer::asked(args)?;
+    asked.settings.listener = phases.listener().map(Listener::new);
+    if !args.run.json {
+        asked.settings.warnings = phases.warnings();
+    }
+    if args.run.memory.is_none() {
+        let most = human_bytes(asked.settings.memory);
+        let text = format!(
+            "each worker holds up to {most}, which this machine has free: --memory says less"
+        );
+        asked.settings.warnings.add(text);
+    }
     let plan = asked.plan(root, args.shares)?;
+    drop(phases);
     let (shares, store) = (plan.shares(), root.to_string_lossy());
     let share_seconds = plan.seconds() / shares as f64;
     let threads = match args.run.threads {
@@ -36,15 +57,15 @@ fn plan(args: &InferArgs) -> Result<()> {
     let script = match args.slurm {
         false => None,
         true => {
-            let device = asked.settings.device.to_string();
             let work = slurm::Shares {
                 number: shares,
                 shape: "slices",
                 seconds: share_seconds,
                 threads,
-                device: &device,
+                device: &asked.settings.device.to_string(),
+                held: Some(asked.settings.memory),
             };
-            Some(slurm::write(&work, root, None)?)
+            Some(slurm::write(&work, root, None, args.run.how_written())?)
         }
     };
     if args.run.json {
@@ -99,9 +120,9 @@ fn refuse_answers(args: &InferArgs) -> Result<()> {
 
 /// `work` of a store of an inference.
 pub(crate) fn work(
-    asked: &SharedInference,
+    asked: &mut SharedInference,
     a: &WorkShares,
-    habits: &Habits,
+    (habits, every): (&Habits, Duration),
     stop: Arc<AtomicBool>,
 ) -> Result<Worked> {
     let given = [
@@ -116,8 +137,12 @@ pub(crate) fn work(
             .remedy("`zipfold infer` with --plan and this option"));
     }
     let root = Path::new(&a.store);
+    if !a.how.json {
+        asked.settings.warnings = Phases::new(true).warnings();
+    }
+    let told = (flags::words as Wording, Some(stop));
     pool::within(a.how.threads, || {
-        asked.work(root, a.share, (habits, flags::words), Some(stop))
+        asked.work(root, a.share, (habits, every), told)
     })?
 }
 
@@ -133,6 +158,10 @@ pub(crate) fn merge(asked: SharedInference, root: &str, a: &Merge) -> Result<()>
         let what = "an inference has no answer without some of its shares";
         let e = Error::request(what).at_place("--incomplete");
         return Err(e.remedy("leave out --incomplete, and have workers do these shares"));
+    }
+    if !a.run.set.is_empty() {
+        let e = Error::request("the plan of the store has it").at_place("--set");
+        return Err(e.remedy("leave it out, or `zipfold infer` with --plan and this option"));
     }
     let args = InferArgs::of_store(root, slices::name_of(&asked.task), &a.run);
     infer::run_merged(&args, asked, |asked| {

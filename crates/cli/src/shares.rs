@@ -20,6 +20,7 @@ use zipfold::internals::slices::{self, SharedInference};
 use zipfold::internals::store::{
     Failure, Habits, Manifest, Running, ShareCount, Status, Store, Worked,
 };
+use zipfold::io::OutputOptions;
 use zipfold::{Budget, Error, Options, Result};
 
 /// The store that `merge` is given, if it is given one folder.
@@ -87,7 +88,8 @@ pub(crate) fn plan(a: &PlanShares) -> Result<()> {
         true => {
             let memory = a.how.memory.as_deref().map(problem_from_args::bytes);
             let work = slurm::Shares::from(&manifest);
-            Some(slurm::write(&work, root, memory.transpose()?)?)
+            let how = OutputOptions::default();
+            Some(slurm::write(&work, root, memory.transpose()?, how)?)
         }
         false => None,
     };
@@ -176,18 +178,20 @@ pub(crate) fn work(a: &WorkShares) -> Result<()> {
     };
     let (budget, stop) = (budget(&a.how)?, commands::interrupts());
     let (root, life) = (Path::new(&a.store), habits.lease);
-    if let Some(asked) = SharedInference::read(root, &budget)? {
-        let worked = infer_shares::work(&asked, a, &habits, stop);
+    let every = seconds(a.checkpoint_every, 0.0, "--checkpoint-every")?;
+    let taken = options(&a.how, &budget, DeviceSelector::Auto)?;
+    if let Some(mut asked) = SharedInference::read(root, &budget)? {
+        let worked = infer_shares::work(&mut asked, a, (&habits, every), stop);
         let busy = || Ok(infer_shares::status(root, life, &budget)?.running);
         return worked_on(worked, busy, a);
     }
     let progress = Bar::new(a.quiet || a.how.json);
     let show = |p: zipfold::Progress| progress.tell(p);
     let mut options = Options {
-        checkpoint_every: seconds(a.checkpoint_every, 0.0, "--checkpoint-every")?,
+        checkpoint_every: every,
         stop: Some(&stop),
         progress: Some(&show),
-        ..options(&a.how, &budget, DeviceSelector::Auto)?
+        ..taken
     };
     if !a.how.json {
         options.warnings = progress.warnings();
@@ -326,11 +330,11 @@ fn failure_line(one: &Failure) -> String {
 pub(crate) fn merge(root: &str, a: &Merge) -> Result<()> {
     let args = &a.run;
     commands::check(args)?;
+    commands::refuse_unused(args)?;
     let (start, budget) = (Instant::now(), commands::budget(args)?);
     if let Some(asked) = SharedInference::read(Path::new(root), &budget)? {
         return infer_shares::merge(asked, root, a);
     }
-    commands::refuse_unused(args)?;
     let store = Store::open(Path::new(root));
     let manifest = store.manifest(&budget)?;
     if let Some(path) = &args.output {

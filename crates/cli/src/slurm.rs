@@ -18,6 +18,8 @@ pub(crate) struct Shares<'a> {
     pub threads: usize,
     /// Where workers run.
     pub device: &'a str,
+    /// Bytes that workers hold by the plan, and are not told again.
+    pub held: Option<u64>,
 }
 
 impl<'a> From<&'a Manifest> for Shares<'a> {
@@ -28,6 +30,7 @@ impl<'a> From<&'a Manifest> for Shares<'a> {
             seconds: manifest.predicted.share_seconds,
             threads: manifest.predicted.threads,
             device: &manifest.device,
+            held: None,
         }
     }
 }
@@ -37,12 +40,22 @@ const TASKS: usize = 1000;
 /// Seconds before the end of its time at which a task keeps a checkpoint.
 const NOTICE: u64 = 60;
 
+/// The name of the script of the store in the folder `root`.
+pub(crate) fn place(root: &Path) -> String {
+    root.join(NAME).to_string_lossy().into_owned()
+}
+
 /// Writes the script into the store in the folder `root`, and returns its name.
-pub(crate) fn write(work: &Shares<'_>, root: &Path, memory: Option<u64>) -> Result<String> {
-    let place = root.join(NAME).to_string_lossy().into_owned();
+pub(crate) fn write(
+    work: &Shares<'_>,
+    root: &Path,
+    memory: Option<u64>,
+    how: OutputOptions,
+) -> Result<String> {
+    let place = place(root);
     let root = zipfold::internals::io::store_files::absolute(root)?;
     let text = script(work, &root.to_string_lossy(), memory);
-    write_text(&place, &text, OutputOptions::default())?;
+    write_text(&place, &text, how)?;
     Ok(place)
 }
 
@@ -55,9 +68,11 @@ fn script(work: &Shares<'_>, root: &str, memory: Option<u64>) -> String {
     let minutes = (seconds / 60.0).ceil() as u64;
     // Slurm reads its lines up to the first command, so a path with a line break comes behind them.
     let root = quoted(root);
-    let mib = memory.map(|bytes| bytes.div_ceil(1 << 20));
-    let most = mib.map_or(String::new(), |mib| format!(" --memory {mib}MiB"));
-    let wanted = wanted(work.device, mib);
+    let mib = |bytes: u64| bytes.div_ceil(1 << 20);
+    let most = memory.map_or(String::new(), |bytes| {
+        format!(" --memory {}MiB", mib(bytes))
+    });
+    let wanted = wanted(work.device, memory.or(work.held).map(mib));
     format!(
         "#!/bin/sh
 # {shares} shares ({shape}). Send it with: sbatch {NAME}

@@ -545,7 +545,17 @@ fn inferences_are_planned_worked_on_and_merged() {
             "no answer without some of its shares",
         ),
         ("work s --memory 2GiB", "cut by its plan"),
-        ("infer grid.uai --store t --plan -o x.csv", "grid.uai"),
+        (
+            "infer grid.uai --store t --plan -o x.csv",
+            "expected a plan alone",
+        ),
+        ("work s --threads 5000", "5000 threads"),
+        ("merge s --device cuda -o x.csv", "no use for it"),
+        (
+            "merge s --set isa=avx2 -o x.csv",
+            "the plan of the store has it",
+        ),
+        ("merge s -o x.uai", "marginals of all variables"),
     ] {
         let (code, told) = said(words);
         assert!(
@@ -556,6 +566,15 @@ fn inferences_are_planned_worked_on_and_merged() {
     }
     folder.finish("merge s -o two.csv");
     let [got, wanted] = ["two.csv", "one.csv"].map(|name| fs::read(folder.path(name)).unwrap());
+    assert!(got == wanted);
+    // Samples are written as those of one run are.
+    fs::write(folder.path("grid.uai"), grid_of(9)).unwrap();
+    let asked = asked.replace("infer", "infer --task samples --samples 7");
+    folder.finish(&format!("{asked} -o one.tsv"));
+    folder.finish(&format!("{asked} --store d --plan --shares 2 --quiet"));
+    folder.finish("work d --quiet");
+    folder.finish("merge d -o two.tsv");
+    let [got, wanted] = ["two.tsv", "one.tsv"].map(|name| fs::read(folder.path(name)).unwrap());
     assert!(got == wanted);
 }
 

@@ -2,8 +2,8 @@
 //! and answered from the parts.
 //!
 //! ```text
-//! inference          the network, the evidence, the task and the settings
-//! order              the plan, which is not searched for again
+//! inference-HASH     the network, the evidence, the task and the settings
+//! order-HASH         the plan, which is not searched for again
 //! slices.json …      the plan and the shares                               shared_slices.rs
 //! ```
 //!
@@ -12,7 +12,7 @@
 
 use crate::infer::{Inferred, Settings, infer};
 use crate::partial::{open_sealed, seal};
-use crate::shared_slices::{Order, Role, SlicePlan, SliceStore};
+use crate::shared_slices::{Order, Role, SlicePlan, SliceStore, StoredQuestion, whole};
 use crate::sliced_plan::SlicedPlan;
 use crate::store::kinds::{ANEW, OF_SHARES, OF_SLICES, QUESTION, is_store, taken};
 use crate::store::{Files, Folder, Habits, Patient, SENT, Who, Worked};
@@ -22,9 +22,10 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use zipfold_core::factor::{Evidence, Factor, Kind, Names, Network, Task};
+use twox_hash::XxHash3_64;
+use zipfold_core::factor::{Answer, Evidence, Factor, Kind, Names, Network, Task};
 use zipfold_core::message::Wording;
-use zipfold_core::{Budget, Error, Opt, Precision, Result};
+use zipfold_core::{Blame, Budget, Error, Opt, Precision, Result};
 use zipfold_gpu::DeviceSelector;
 use zipfold_io::read::refuse_store;
 use zipfold_plan::Overrides;
@@ -114,21 +115,24 @@ impl SharedInference {
         {
             return Err(taken(root));
         }
-        let budget = Budget::new(self.settings.memory);
-        let files = files_of(root);
-        let order = Role::Plan(shares, Arc::new(self.kept_bytes()?));
-        match infer(
-            &self.network,
-            &self.evidence,
-            &self.task,
-            &self.settings_at(root, order),
-        ) {
+        // Only elimination has slices.
+        self.settings.overrides.product_method = Some(ProductMethod::Elimination);
+        let bytes = self.kept_bytes()?;
+        let hash = format!("{:016x}", XxHash3_64::oneshot(&bytes));
+        let order = Role::Plan(shares, Arc::new(StoredQuestion { bytes, hash }));
+        let settings = self.settings_at(root, order);
+        match infer(&self.network, &self.evidence, &self.task, &settings) {
             // Only a plan with slices comes to the store.
+            Ok(done) if done.answer == Answer::Impossible => {
+                let what = "the evidence has probability zero, so nothing is to be computed";
+                Err(Error::new(Blame::Impossible, what))
+            }
             Ok(_) => Err(whole()),
-            Err(e) => match SlicePlan::read(&files, &budget)? {
-                Some(plan) if SlicePlan::has_planned(&e) => Ok(plan),
-                _ => Err(e),
-            },
+            Err(e) if SlicePlan::has_planned(&e) => {
+                let plan = SlicePlan::read(&files_of(root), &Budget::new(settings.memory))?;
+                plan.ok_or_else(|| Error::input("the plan of the store is gone"))
+            }
+            Err(e) => Err(e),
         }
     }
     /// The question of the store in the folder `root`; none where that is not a store of an inference.
@@ -141,19 +145,23 @@ impl SharedInference {
             return Ok(None);
         }
         let files = files_of(root);
-        let place = files.path(QUESTION).to_string_lossy().into_owned();
-        let Some(bytes) = files.get(QUESTION, budget)? else {
+        let plan = SlicePlan::read(&files, budget)?;
+        let Some(hash) = plan.as_ref().and_then(SlicePlan::question) else {
             let what = "expected an inference that was planned for workers, got one whose processes ask it themselves";
             return Err(Error::request(what)
                 .at_place(root.to_string_lossy())
                 .remedy("the command that began the store"));
         };
+        let name = format!("{QUESTION}{hash}");
+        let place = files.path(&name).to_string_lossy().into_owned();
+        let bytes = files.get(&name, budget)?.ok_or_else(|| {
+            let e = Error::input("the question of the store is gone").at_place(place.clone());
+            e.remedy(ANEW)
+        })?;
         let _held = budget.reserve(bytes.len() as u64 * 2, "the network of the store")?;
         let kept: KeptInference = open_sealed(MAGIC, &bytes, &place).map_err(|e| e.remedy(ANEW))?;
         let mut question = kept.question().map_err(|e| e.at_least(place))?;
-        question.planned = Some(Arc::new(SlicedPlan::read(&files, budget)?));
-        // The plan has slices, so no count or search was quicker.
-        question.settings.overrides.product_method = Some(ProductMethod::Elimination);
+        question.planned = Some(Arc::new(SlicedPlan::read(&files, hash, budget)?));
         Ok(Some(question))
     }
     /// The question of the store in the folder `root`, which is a store of an inference.
@@ -166,8 +174,8 @@ impl SharedInference {
             e.at_place(root.to_string_lossy())
         })
     }
-    /// Works on share `number`, from 1, or on shares until none is left. An interruption keeps the
-    /// slices of a share that are done, from which the next worker goes on.
+    /// Works on share `number`, from 1, or on shares until none is left. `every` so often, and when it is
+    /// interrupted, it keeps the slices of a share that are done, from which the next worker goes on.
     ///
     /// # Errors
     /// `Request` where this process comes to another plan, and for a share that another worker has;
@@ -176,12 +184,13 @@ impl SharedInference {
         &self,
         root: &Path,
         number: Option<usize>,
-        (habits, wording): (&Habits, Wording),
-        stop: Option<Arc<AtomicBool>>,
+        (habits, every): (&Habits, Duration),
+        (wording, stop): (Wording, Option<Arc<AtomicBool>>),
     ) -> Result<Worked> {
         let order = Arc::new(Order {
             share: number,
             habits: habits.clone(),
+            every,
             wording,
             worked: Mutex::new(None),
         });
@@ -224,6 +233,13 @@ impl SharedInference {
             let what = "expected a task of one stage, got mmap, whose stages need the ones before";
             let remedy = format!("{} with the same command in each process", Opt::Store);
             return Err(Error::request(what).at_place("the task").remedy(remedy));
+        }
+        if let Some(ProductMethod::Search | ProductMethod::Components) =
+            self.settings.overrides.product_method
+        {
+            let what = "expected elimination, whose plans have slices, got another method";
+            let e = Error::request(what).at_place(Opt::Set.like("product.method"));
+            return Err(e.remedy(Opt::Set.like("product.method=elimination")));
         }
         let bytes = self.network.bytes();
         if bytes > SENT {
@@ -311,13 +327,4 @@ pub fn name_of(task: &Task) -> &'static str {
         Task::Sum(_) => "sum",
         Task::Samples(_) => "samples",
     }
-}
-
-/// The refusal of a question that one process answers.
-fn whole() -> Error {
-    let what = "expected an inference whose plan has slices, got one that has none to share out";
-    Error::request(what).remedy(format!(
-        "answer it in one process, or less {} of each",
-        Opt::Memory
-    ))
 }

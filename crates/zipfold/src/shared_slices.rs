@@ -34,6 +34,12 @@ const NAME: &str = OF_SLICES;
 /// Predicted seconds of a share, and the slices that it has at most: a lost worker costs no more.
 const SECONDS: f64 = 60.0;
 const MOST: usize = 64;
+/// Shares that a planned store may have: names have six digits.
+const MOST_SHARES: usize = 999_999;
+/// The part of the memory that the slices of a share may take.
+const PART_OF_MEMORY: u64 = 8;
+/// Time between two checkpoints inside a share.
+const EVERY: Duration = Duration::from_secs(10);
 /// What to do about a part that is not whole: a share whose part is there is done.
 const AGAIN: &str =
     "remove this file, and ask the same question again, or have workers do its share again";
@@ -47,11 +53,19 @@ pub(crate) enum Role {
     #[default]
     Answer,
     /// Makes the plan, of this number of shares if that is said, and puts the question into the store.
-    Plan(Option<usize>, Arc<Vec<u8>>),
+    Plan(Option<usize>, Arc<StoredQuestion>),
     /// Works on shares alone.
     Work(Arc<Order>),
     /// Answers from the parts that are there, which are all.
     Merge,
+}
+
+/// A question as a store keeps it.
+#[derive(Debug)]
+pub(crate) struct StoredQuestion {
+    pub(crate) bytes: Vec<u8>,
+    /// A hash of them, by which the files of two planners have two names.
+    pub(crate) hash: String,
 }
 
 /// What a worker is to do, and what it has done.
@@ -60,6 +74,8 @@ pub(crate) struct Order {
     /// A share; shares until none is left if that is not said.
     pub(crate) share: Option<usize>,
     pub(crate) habits: Habits,
+    /// Time between two checkpoints inside a share.
+    pub(crate) every: Duration,
     /// How errors that are noted name options.
     pub(crate) wording: Wording,
     /// None before it has come to the shares.
@@ -98,6 +114,10 @@ impl SliceStore {
             ..self
         }
     }
+    /// Whether a plan is made here alone.
+    pub(crate) fn is_planned_alone(&self) -> bool {
+        matches!(self.role, Role::Plan(..))
+    }
     /// The plan that is followed.
     pub(crate) fn planned(&self) -> Option<&SlicedPlan> {
         self.planned.as_deref()
@@ -127,6 +147,9 @@ pub struct SlicePlan {
     shares: usize,
     /// Predicted seconds of all.
     seconds: f64,
+    /// The hash of the question, where it is in the store.
+    #[serde(default)]
+    question: Option<String>,
 }
 
 impl SlicePlan {
@@ -151,6 +174,10 @@ impl SlicePlan {
     /// Whether this ended a process because its plan was made.
     pub(crate) fn has_planned(e: &Error) -> bool {
         e.blame() == Blame::Interrupted && e.what().marked() == ENDED
+    }
+    /// The hash of the question, where workers have it from the store.
+    pub(crate) fn question(&self) -> Option<&str> {
+        self.question.as_deref()
     }
     /// How many shares there are.
     #[must_use]
@@ -226,6 +253,8 @@ pub(crate) struct SharedRun<'a> {
     pub(crate) seconds: f64,
     /// The plan, where there is one that other processes can follow.
     pub(crate) plan: &'a dyn Fn() -> Option<SlicedPlan>,
+    /// Bytes of what a slice gives.
+    pub(crate) slice_bytes: u64,
 }
 
 impl SharedRun<'_> {
@@ -262,63 +291,75 @@ impl SharedRun<'_> {
                     ends_at_failure: true,
                     ..Habits::default()
                 };
-                shares.work((None, &habits, keys), &one)?;
+                shares.work((None, &habits, keys), EVERY, &one)?;
                 shares.merged(merge)
             }
             Role::Work(order) => {
                 let index = order.share.map(|number| shares.index(number)).transpose()?;
-                let worked = shares.work((index, &order.habits, order.wording), &one)?;
+                let worked =
+                    shares.work((index, &order.habits, order.wording), order.every, &one)?;
                 *order.worked.lock().unwrap_or_else(PoisonError::into_inner) = Some(worked);
                 Err(ended())
             }
         }
     }
-    /// Into how many shares this number of slices is cut.
-    fn shares(&self, slices: usize) -> usize {
-        let each = self.seconds / slices.max(1) as f64;
-        let together = ((SECONDS / each.max(f64::MIN_POSITIVE)) as usize).clamp(1, MOST);
-        // At least a share for each of some processes.
-        slices.div_ceil(together).max(MOST.min(slices))
+    /// Into how many shares the slices are cut.
+    ///
+    /// # Errors
+    /// `Request` for a number that they do not give, or whose parts are beyond the memory.
+    fn shares(&self, slices: &Slices<'_>) -> Result<usize> {
+        let many = slices.many;
+        let room = slices.budget.limit() / PART_OF_MEMORY / self.slice_bytes.max(1);
+        let room = usize::try_from(room).unwrap_or(usize::MAX).max(1);
+        let each = self.seconds / many.max(1) as f64;
+        let minute = (SECONDS / each.max(f64::MIN_POSITIVE)) as usize;
+        let (least, most) = (many.div_ceil(room), many.min(MOST_SHARES));
+        match self.store.role {
+            Role::Plan(Some(shares), _) if (least..=most).contains(&shares) => Ok(shares),
+            Role::Plan(Some(shares), _) => {
+                let e = Error::request(format!("expected shares, got {shares}"));
+                let limit = format!("{least} to {most}, the slices that there are");
+                Err(e.at_place(Opt::Shares).limit(limit))
+            }
+            Role::Plan(None, _) => Ok(many.div_ceil(minute.clamp(1, room)).min(most)),
+            Role::Answer | Role::Work(_) | Role::Merge => {
+                let together = minute.clamp(1, MOST.min(room));
+                // At least a share for each of some processes.
+                Ok(many.div_ceil(together).max(MOST.min(many)))
+            }
+        }
     }
     /// The plan of the store: this one, or that of the process that came first, which must be the
     /// same.
     fn agreed(&self, files: &dyn Files, slices: &Slices<'_>) -> Result<SlicePlan> {
         let machine = zipfold_cpu::detect(1, 0);
-        let shares = match self.store.role {
-            Role::Plan(Some(shares), _) if shares > slices.many => {
-                let e = Error::request(format!("expected shares, got {shares}"));
-                return Err(e
-                    .at_place(Opt::Shares)
-                    .limit(format!("{} slices", slices.many)));
-            }
-            Role::Plan(Some(shares), _) => shares,
-            _ => self.shares(slices.many),
-        };
         let own = SlicePlan {
             layout: LAYOUT,
             version: env!("CARGO_PKG_VERSION").into(),
             key: self.key.clone(),
             arithmetic: machine.isa.name().into(),
             slices: slices.many,
-            shares,
+            shares: self.shares(slices)?,
             seconds: self.seconds,
+            question: match &self.store.role {
+                Role::Plan(_, question) => Some(question.hash.clone()),
+                Role::Answer | Role::Work(_) | Role::Merge => None,
+            },
         };
         let text = serde_json::to_vec_pretty(&own).map_err(|e| Error::internal(e.to_string()))?;
-        if let Role::Plan(_, question) = &self.store.role
-            && !files.put_new(QUESTION, question)?
-        {
-            return Err(taken(&self.store.path));
-        }
-        if let Role::Plan(..) = &self.store.role {
+        if let Role::Plan(_, question) = &self.store.role {
+            // Nothing is begun after an interruption.
+            slices.check_stop()?;
             let plan = (self.plan)().ok_or_else(|| Error::internal("slices without a plan"))?;
-            plan.put(files)?;
+            files.put_new(&format!("{QUESTION}{}", question.hash), &question.bytes)?;
+            plan.put(files, &question.hash)?;
+            return match files.put_new(NAME, &text)? {
+                true => Ok(own),
+                false => Err(taken(&self.store.path)),
+            };
         }
-        match files.put_new(NAME, &text)? {
-            true => return Ok(own),
-            false if matches!(self.store.role, Role::Plan(..)) => {
-                return Err(taken(&self.store.path));
-            }
-            false => {}
+        if files.put_new(NAME, &text)? {
+            return Ok(own);
         }
         let kept = SlicePlan::read(files, slices.budget)?;
         let kept = kept.ok_or_else(|| Error::input("the plan of the store is gone"))?;
@@ -334,6 +375,12 @@ impl SharedRun<'_> {
             }
         }
     }
+}
+
+/// The refusal of a question that one process answers.
+pub(crate) fn whole() -> Error {
+    let what = "expected an inference whose plan has slices, got one that has none to share out";
+    Error::request(what).remedy(format!("answer it in one process, or less {}", Opt::Memory))
 }
 
 /// What ends a process that has no answer to give.
@@ -379,6 +426,7 @@ impl SliceShares<'_> {
     fn work(
         &self,
         (index, habits, wording): (Option<usize>, &Habits, Wording),
+        every: Duration,
         one: &(impl Fn(usize, usize) -> Result<Option<Folded>> + Sync),
     ) -> Result<Worked> {
         let worker = Worker {
@@ -389,31 +437,39 @@ impl SliceShares<'_> {
             stop: self.slices.stop,
             budget: self.slices.budget,
             wording,
-            compute: &|share| self.compute(share, one),
+            compute: &|share| self.compute(share, every, one),
         };
         worker.work(index)
     }
-    /// Computes the slices of a share, and puts them into the store. An interruption keeps the ones that
-    /// are done, from which the next worker goes on.
+    /// Computes the slices of a share, and puts them into the store. The ones that are done are kept from
+    /// time to time and at an error or an interruption, and the next worker goes on from there.
     fn compute(
         &self,
         share: usize,
+        every: Duration,
         one: &(impl Fn(usize, usize) -> Result<Option<Folded>> + Sync),
     ) -> Result<()> {
         let (start, range) = (Instant::now(), self.plan.range(share));
         let attempt = Attempt::begin(self.files, share)?;
-        let found = Mutex::new(self.resumed(&attempt, range.len()));
-        let held = Mutex::new(self.slices.budget.tab("the slices of a share"));
-        let known = |at: usize| found.lock().unwrap_or_else(PoisonError::into_inner)[at].is_some();
-        let left: Vec<usize> = (0..range.len()).filter(|at| !known(*at)).collect();
+        let mut held = self.slices.budget.tab("the slices of a share");
+        let slices = self.resumed(&attempt, range.len());
+        held.add(slices.iter().flatten().map(Folded::bytes).sum())?;
+        let is_left = |at: &usize| slices[*at].is_none();
+        let left: Vec<usize> = (0..range.len()).filter(is_left).collect();
+        let found = Mutex::new((slices, held, Instant::now()));
         let kept = |lane: usize, at: usize| {
             let at = left[at];
             let Some(folded) = one(lane, range.start + at)? else {
                 return Ok(None);
             };
-            let mut held = held.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+            let (slices, held, saved) = &mut *found;
             held.add(folded.bytes())?;
-            found.lock().unwrap_or_else(PoisonError::into_inner)[at] = Some(folded);
+            slices[at] = Some(folded);
+            if saved.elapsed() >= every {
+                self.keep(&attempt, slices);
+                *saved = Instant::now();
+            }
             Ok(Some(Folded::one_slice(Scalar::ONE, vec![], vec![])))
         };
         let own = Slices {
@@ -425,19 +481,32 @@ impl SliceShares<'_> {
             true => Ok(()),
             false => own.fold(kept, |all, more| all.done += more.done).map(drop),
         };
-        let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let (found, _held, _) = found.into_inner().unwrap_or_else(PoisonError::into_inner);
         if let Err(e) = done {
-            if e.blame() == Blame::Interrupted {
-                keep(MAGIC, &attempt.checkpoint, &found)?;
-            }
+            self.keep(&attempt, &found);
             return Err(e);
         }
         let found: Vec<Folded> = found.into_iter().flatten().collect();
-        let payload = postcard::to_stdvec(&found).map_err(|e| Error::internal(e.to_string()))?;
-        let bytes = seal(MAGIC, &payload);
-        put_part(self.files, (share, &bytes), (start, 0), &self.who)?;
+        self.put(share, &found, start)?;
         attempt.end(self.files);
         Ok(())
+    }
+    /// Puts the part of a share into the store, which took the time since `start`.
+    fn put(&self, share: usize, found: &[Folded], start: Instant) -> Result<()> {
+        let payload = postcard::to_stdvec(found).map_err(|e| Error::internal(e.to_string()))?;
+        let bytes = seal(MAGIC, &payload);
+        put_part(self.files, (share, &bytes), (start, 0), &self.who)
+    }
+    /// Keeps the slices of a share that are done. Where that fails, they are computed again.
+    fn keep(&self, attempt: &Attempt, found: &[Option<Folded>]) {
+        if found.iter().all(Option::is_none) {
+            return;
+        }
+        if let Err(e) = keep(MAGIC, &attempt.checkpoint, &found) {
+            let what = e.what().marked();
+            let text = format!("no checkpoint: {what}; the slices since the last one are lost");
+            self.slices.warnings.add(text);
+        }
     }
     /// The slices of a share that an interrupted worker has kept; none that cannot be read.
     fn resumed(&self, attempt: &Attempt, slices: usize) -> Vec<Option<Folded>> {

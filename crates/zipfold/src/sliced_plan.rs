@@ -29,25 +29,27 @@ impl SlicedPlan {
             }
         }
     }
-    /// Puts it into a store: the layout of one version means nothing to another.
+    /// Puts it into a store, by the hash of its question: the layout of one version means nothing to another.
     ///
     /// # Errors
     /// Those of the store.
-    pub(crate) fn put(&self, files: &dyn Files) -> Result<()> {
+    pub(crate) fn put(&self, files: &dyn Files, question: &str) -> Result<()> {
         let packed = |e: postcard::Error| Error::internal(e.to_string());
         let plan = postcard::to_stdvec(self).map_err(packed)?;
         let both = postcard::to_stdvec(&(env!("CARGO_PKG_VERSION"), plan)).map_err(packed)?;
-        files.put_new(ORDER, &seal(MAGIC, &both)).map(drop)
+        let name = format!("{ORDER}{question}");
+        files.put_new(&name, &seal(MAGIC, &both)).map(drop)
     }
-    /// The plan of a store.
+    /// The plan of a store, by the hash of its question.
     ///
     /// # Errors
     /// `Input` where it is not there or damaged, `Request` for that of another version; those of the
     /// store.
-    pub(crate) fn read(files: &dyn Files, budget: &Budget) -> Result<Self> {
-        let place = files.path(ORDER).to_string_lossy().into_owned();
+    pub(crate) fn read(files: &dyn Files, question: &str, budget: &Budget) -> Result<Self> {
+        let name = format!("{ORDER}{question}");
+        let place = files.path(&name).to_string_lossy().into_owned();
         let refuse = |what: String| Error::input(what).at_place(place.clone()).remedy(ANEW);
-        let bytes = files.get(ORDER, budget)?;
+        let bytes = files.get(&name, budget)?;
         let bytes = bytes.ok_or_else(|| refuse("the plan of the store is gone".into()))?;
         let _held = budget.reserve(bytes.len() as u64 * 2, "the plan of the store")?;
         let (version, plan): (String, Vec<u8>) =

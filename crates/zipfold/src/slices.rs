@@ -192,7 +192,7 @@ impl Slices<'_> {
         Ok(())
     }
     /// Ends a run that is to stop.
-    fn check_stop(&self) -> Result<()> {
+    pub(crate) fn check_stop(&self) -> Result<()> {
         match self.stop.is_some_and(|stop| stop.load(Relaxed)) {
             true => Err(Error::new(Blame::Interrupted, "interrupted")),
             false => Ok(()),

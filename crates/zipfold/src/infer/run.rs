@@ -4,7 +4,7 @@ use super::parts::{Summed, below_largest};
 use super::settings::{Inferred, Planned, Settings};
 use crate::beside::{Beside, Lanes, OnDevice};
 use crate::footprint;
-use crate::shared_slices::{SharedRun, SliceStore};
+use crate::shared_slices::{SharedRun, SliceStore, whole};
 use crate::sliced_plan::SlicedPlan;
 use crate::slices::{Folded, RunKey, Slices, key};
 use rayon::prelude::*;
@@ -89,11 +89,16 @@ impl Planning<'_> {
             let e = Error::input("the plan of the store is not one for its network");
             return Err(e.remedy("plan the question anew, in another folder"));
         }
-        let planned = match planned {
-            SlicedPlan::Whole(plan) => Planned::Whole(plan.clone()),
-            SlicedPlan::Groups(split) => Planned::Groups(split.clone()),
-        };
-        Ok((reduced, planned, held))
+        Ok(match planned {
+            SlicedPlan::Whole(plan) => (reduced, Planned::Whole(plan.clone()), held),
+            SlicedPlan::Groups(split) => {
+                let bytes =
+                    footprint::of_reduced(self.network, &reduced) + footprint::of_groups(split);
+                drop(held);
+                let held = self.budget.reserve(bytes, "the network and its plan")?;
+                (reduced, Planned::Groups(split.clone()), held)
+            }
+        })
     }
     /// The network simplified for groups of variables, and what it takes.
     fn parts(&self) -> Result<(Reduced, Reservation)> {
@@ -351,6 +356,7 @@ impl<'a> InferenceRun<'a> {
             ..self.kept_slices(many, budget, &|| key(&asked))
         };
         match self.settings.store.as_ref().filter(|_| many > 1) {
+            None if self.plans_alone() => Err(whole()),
             None => slices.fold(one, merge),
             Some(store) => {
                 let seconds = self.plan.prediction().map_or(0.0, |p| p.seconds);
@@ -360,9 +366,37 @@ impl<'a> InferenceRun<'a> {
                     key,
                     seconds,
                     plan: &|| self.plan.sliced(),
+                    slice_bytes: self.slice_bytes(),
                 };
                 shared.fold(&slices, one, merge)
             }
+        }
+    }
+    /// Whether only a plan is made here.
+    fn plans_alone(&self) -> bool {
+        let store = self.settings.store.as_ref();
+        store.is_some_and(SliceStore::is_planned_alone)
+    }
+    /// Bytes of what a slice gives: the table of the variables that are kept, or a number for each state of
+    /// each variable.
+    fn slice_bytes(&self) -> u64 {
+        let entries = |plan: &Plan| {
+            let table = |root: &usize| {
+                let cards = plan.nodes[*root]
+                    .scope
+                    .iter()
+                    .map(|v| plan.cards[*v] as u64);
+                cards.fold(1, u64::saturating_mul)
+            };
+            plan.roots.iter().map(table).fold(0, u64::saturating_add)
+        };
+        match (&self.plan, self.pass) {
+            (Planned::Whole(plan), Pass::Forward) => {
+                entries(plan).saturating_mul(size_of::<Scalar>() as u64)
+            }
+            // A state of each variable.
+            (_, Pass::Trace) => 8 * self.reduced.cards.len() as u64 + 128,
+            _ => footprint::of_states(&self.reduced.cards, 24),
         }
     }
     /// The task, and what the bits of its slices depend on next to their plan and tables.

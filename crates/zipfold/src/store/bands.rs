@@ -11,6 +11,8 @@
 //! decides by looking at all rows, such as how to prune, keeps a question out of here; the plan tries it
 //! without a row of x.
 
+use super::files::Files;
+use super::kinds::PIECES;
 use super::manifest::{Manifest, OwnRows};
 use crate::identity::Key;
 use crate::options::Options;
@@ -140,11 +142,18 @@ impl BandInputs {
     ///
     /// # Errors
     /// `Request` with the name of a file that differs; those of the readers.
-    pub(super) fn read(manifest: &Manifest, budget: &Budget) -> Result<Option<Self>> {
+    pub(super) fn read(
+        manifest: &Manifest,
+        files: &dyn Files,
+        budget: &Budget,
+    ) -> Result<Option<Self>> {
         let (Some(_), Some(y)) = (&manifest.bands, &manifest.problem.y) else {
             return Ok(None);
         };
-        manifest.check_inputs(Some(&manifest.problem.x.name), budget)?;
+        // Then x has holes, and the rows of shares alone.
+        let in_pieces = files.age(PIECES)?.is_some();
+        let x = in_pieces.then_some(&*manifest.problem.x.name);
+        manifest.check_inputs(x, budget)?;
         let y = read_table(&y.name, &chosen(y), budget)?;
         let data = Data {
             pairs: None,

@@ -9,11 +9,14 @@ use zipfold_io::store_files;
 pub(crate) const OF_SHARES: &str = "plan.json";
 /// The plan of an inference whose slices are shared out.
 pub(crate) const OF_SLICES: &str = "slices.json";
-/// The question of an inference that was planned for workers, and its plan.
-pub(crate) const QUESTION: &str = "inference";
-pub(crate) const ORDER: &str = "order";
+/// How the files begin of a question about a network that was planned for workers, and of its plan, before a
+/// hash of the question.
+pub(crate) const QUESTION: &str = "inference-";
+pub(crate) const ORDER: &str = "order-";
 /// What to do about a damaged file that the plan made: workers read it, and make none.
 pub(crate) const ANEW: &str = "plan the question anew, in another folder";
+/// What says of a mirror of an object store which of its files are there in pieces (`python/zipfold/stores.py`).
+pub(crate) const PIECES: &str = ".pieces";
 /// How the folder of one stage of an inference begins, before its number.
 pub(crate) const STAGE: &str = "stage-";
 

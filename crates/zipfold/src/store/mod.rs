@@ -192,7 +192,7 @@ impl Store {
     pub fn load_to_work(&self, budget: &Budget) -> Result<Loaded> {
         let manifest = self.manifest(budget)?;
         let squares = SquaresOfStore::read(self.files.as_ref(), &manifest, budget)?;
-        let bands = BandInputs::read(&manifest, budget)?;
+        let bands = BandInputs::read(&manifest, self.files.as_ref(), budget)?;
         let by_share = squares.as_ref().is_some_and(SquaresOfStore::are_enough) || bands.is_some();
         let data = match by_share {
             true => None,
