@@ -14,6 +14,7 @@ use zipfold::internals::core::figures::duration;
 use zipfold::internals::core::message::Wording;
 use zipfold::internals::destination::refuse_place;
 use zipfold::internals::infer::Listener;
+use zipfold::internals::io::Presence;
 use zipfold::internals::pool;
 use zipfold::internals::slices::{self, SharedInference};
 use zipfold::internals::store::{Habits, Status, Worked};
@@ -30,7 +31,8 @@ pub(crate) fn run(args: &InferArgs) -> Result<()> {
 fn plan(args: &InferArgs) -> Result<()> {
     refuse_answers(args)?;
     let root = args.store.as_deref().unwrap_or(Path::new(""));
-    if args.slurm {
+    // Not after the work of planning.
+    if args.slurm && Presence::behind(root) == Presence::Folder {
         refuse_place(&slurm::place(root), args.run.how_written())?;
     }
     let phases = Phases::new(args.run.quiet || args.run.json);
