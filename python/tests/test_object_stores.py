@@ -118,11 +118,11 @@ def test_every_fold_has_the_bits_of_one_run_over_processes(rng, far):
 def test_an_inference_has_the_bits_of_one_run(task, place):
     question = inference(task)
     with concurrent.futures.ThreadPoolExecutor(2) as executor:
-        job = zf.submit(question, executor=executor, store=place, shares=3, memory="2MiB", threads=1)
+        job = zf.submit(question, executor=executor, store=place, shares=4, memory="2MiB", threads=1)
         same(job.result(timeout=60), question.run(memory="2MiB"))
-    assert job.progress() == (3, 3, 0, 0, 0.0) and job.failures() == []
+    assert job.progress() == (4, 4, 0, 0, 0.0) and job.failures() == []
     there = names_in(place)
-    assert {"slices.json", "parts/000001", "parts/000003"} <= there
+    assert {"slices.json", "parts/000001", "parts/000004"} <= there
     assert [name for name in there if name.startswith("inference-")] and [name for name in there if name.startswith("order-")]
     assert not [one for one in there if one.startswith(("leases", "failed", "differing", "running", "clocks"))]
     same(zf.attach(place).result(), question.run(memory="2MiB"))
