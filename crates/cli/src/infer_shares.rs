@@ -16,7 +16,7 @@ use zipfold::internals::destination::refuse_place;
 use zipfold::internals::infer::Listener;
 use zipfold::internals::io::Presence;
 use zipfold::internals::pool;
-use zipfold::internals::slices::{self, SharedInference};
+use zipfold::internals::slices::{self, SharedInference, SlicePlan};
 use zipfold::internals::store::{Habits, Status, Worked};
 use zipfold::{Budget, Error, Result};
 
@@ -57,18 +57,8 @@ fn plan(args: &InferArgs) -> Result<()> {
         threads => threads,
     };
     let script = match args.slurm {
+        true => Some(write_script(&asked, &plan, threads, args)?),
         false => None,
-        true => {
-            let work = slurm::Shares {
-                number: shares,
-                shape: "slices",
-                seconds: share_seconds,
-                threads,
-                device: &asked.settings.device.to_string(),
-                held: Some(asked.settings.memory),
-            };
-            Some(slurm::write(&work, root, None, args.run.how_written())?)
-        }
     };
     if args.run.json {
         let told = serde_json::json!({
@@ -98,6 +88,25 @@ fn plan(args: &InferArgs) -> Result<()> {
         script.iter().for_each(written);
     }
     Ok(())
+}
+
+/// Writes the script for Slurm into the store, and returns its name.
+fn write_script(
+    asked: &SharedInference,
+    plan: &SlicePlan,
+    threads: usize,
+    args: &InferArgs,
+) -> Result<String> {
+    let work = slurm::Shares {
+        number: plan.shares(),
+        shape: "slices",
+        seconds: plan.seconds() / plan.shares() as f64,
+        threads,
+        device: &asked.settings.device.to_string(),
+        held: Some(asked.settings.memory),
+    };
+    let root = args.store.as_deref().unwrap_or(Path::new(""));
+    slurm::write(&work, root, None, args.run.how_written())
 }
 
 /// Refuses to plan where an answer is to be written.
