@@ -101,6 +101,8 @@ pub(crate) struct Asked<'a> {
     pub overrides: &'a Overrides,
     pub precision: Precision,
     pub warnings: &'a Warnings,
+    /// Whether plans are those of a store, which stay as they are: all of its processes have the same.
+    pub fixed: bool,
 }
 
 /// Open devices, and the joins that run there. Each device has a slice of its own at a time.
@@ -216,11 +218,13 @@ impl Beside {
         let on = |plan: Plan, most: usize| Choice::new(plan, options.pass, most, target);
         let one = |plan: Plan| on(plan, if auto { 1 } else { found.len() });
         let mut best = one(plan.clone());
-        let fused = one(fused(&best.plan, &best.places, options, target));
-        if fused.seconds < best.seconds {
-            best = fused;
+        if !settings.fixed {
+            let fused = one(fused(&best.plan, &best.places, options, target));
+            if fused.seconds < best.seconds {
+                best = fused;
+            }
         }
-        if found.len() > 1 {
+        if found.len() > 1 && !settings.fixed {
             let cut = on(best.plan.cut(found.len(), options), found.len());
             if cut.whole() < best.whole() {
                 best = cut;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use zipfold::devices::DeviceSelector;
 use zipfold::internals::infer::{Settings, infer};
 use zipfold::internals::plan::Overrides;
 use zipfold::internals::product::plan::Grouping;
@@ -240,6 +241,32 @@ fn planned_inferences_have_the_bits_of_one_process() {
                     .collect()
             });
             assert_eq!(worked.iter().sum::<usize>(), 1 + 3, "{worked:?}");
+            assert_eq!(
+                there(&path).merge(&path).unwrap().answer,
+                wanted,
+                "{task:?}"
+            );
+            std::fs::remove_dir_all(&path).unwrap();
+        }
+    }
+}
+
+/// A plan for a device is fused for its kernels once, when it is planned.
+#[test]
+#[ignore = "needs opencl"]
+fn planned_inferences_have_the_bits_of_one_process_on_a_device() {
+    let network = grid(6, 3);
+    for (at, task) in [Task::Pr, Task::Mar, Task::Map].iter().enumerate() {
+        for joins in ["all", "auto"] {
+            let mut own = settings(9, None);
+            own.overrides.set("product.joins", joins).unwrap();
+            own.device = DeviceSelector::parse("opencl").unwrap();
+            let wanted = ask(&network, task, &own).unwrap();
+            let path = folder(&format!("planned-device-{at}-{joins}"));
+            planned(&network, task, own).plan(&path, Some(3)).unwrap();
+            let habits = Habits::default();
+            let worked = there(&path).work(&path, None, (&habits, OFTEN), (keys, None));
+            assert_eq!(worked.unwrap().done.len(), 3);
             assert_eq!(
                 there(&path).merge(&path).unwrap().answer,
                 wanted,

@@ -21,6 +21,10 @@ mod scalar;
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
+#[cfg_attr(
+    zipfold_without_avx512,
+    allow(dead_code, reason = "nothing is compiled for it")
+)]
 mod avx512;
 #[cfg(target_arch = "aarch64")]
 mod neon;
@@ -105,7 +109,7 @@ macro_rules! element {
             #[inline(always)]
             fn dispatch<K: Kernel<Self>>(isa: Isa, kernel: K) -> K::Output {
                 match isa.clamp_to_hardware() {
-                    #[cfg(target_arch = "x86_64")]
+                    #[cfg(all(target_arch = "x86_64", not(zipfold_without_avx512)))]
                     // SAFETY: `clamp_to_hardware` returned it, so this processor has the features.
                     Isa::Avx512 => unsafe { avx512::shell(kernel) },
                     #[cfg(target_arch = "x86_64")]

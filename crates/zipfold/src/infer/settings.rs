@@ -88,6 +88,7 @@ impl Settings {
             overrides,
             precision: *precision,
             warnings,
+            fixed: self.store.as_ref().is_some_and(|s| s.planned().is_some()),
         }
     }
     /// The same, with a list of warnings for one answer.
