@@ -104,7 +104,8 @@ def _refuse_planned(store: Folder, how: dict[str, Any]) -> None:
     """Refuses what the plan of an inference says for all of its workers."""
     odd = sorted(how.keys() & {"memory", "device", "plan"})
     if odd and store.is_of_inference():
-        raise RequestError(f"{odd[0]}: the plan of the inference says it\n  try: zf.submit with {odd[0]}=")
+        remedy = "leave it out" if odd[0] == "plan" else f"zf.submit with {odd[0]}="
+        raise RequestError(f"{odd[0]}: the plan of the inference says it\n  try: {remedy}")
 
 
 def _work(store: Folder, share: int | None, habits: tuple[float, int], asked: Any) -> dict[str, Any]:
@@ -244,21 +245,17 @@ class Job:
 
         incomplete = truth(incomplete, "incomplete")
         _refuse_planned(self._store, how)
+        if incomplete and self._store.is_of_inference():
+            raise RequestError("incomplete: an inference has no answer without some of its shares\n  try: without incomplete=")
 
         def merge(folder: str) -> Any:
             if _zipfold.store_is_of_inference(folder):
-                return [_merged(folder, *self._of_inference(incomplete, how))]
+                return [_merged(folder, given(**how)[0])]
             raw, _ = _zipfold.store_merge(folder, incomplete, given(**how))
             return _outcome(raw, _tall(folder, len(raw["results"]))).results
 
         results = self._merged(timeout, incomplete, merge)
         return results[0] if len(results) == 1 else results
-
-    def _of_inference(self, incomplete: bool, how: dict[str, Any]) -> tuple[int]:
-        """How many threads add the slices of an inference; all of them are needed."""
-        if incomplete:
-            raise RequestError("incomplete: an inference has no answer without some of its shares\n  try: without incomplete=")
-        return (given(**how)[0],)
 
     def save(
         self,
@@ -274,11 +271,11 @@ class Job:
         The suffix names the format, as for ``question.save``. The matches of a join need not fit in memory:
         ``job.save("matches.parquet")`` takes them from the runs of the store, a part at a time.
         """
+        if self._store.is_of_inference():
+            raise RequestError("save: expected a question about pairs, got an inference\n  try: result()")
         both = (truth(incomplete, "incomplete"), truth(overwrite, "overwrite"))
 
         def call(folder: str) -> Any:
-            if _zipfold.store_is_of_inference(folder):
-                raise RequestError("save: expected a question about pairs, got an inference\n  try: result()")
             return _zipfold.store_save(folder, os.fspath(path), both, given(**how))
 
         names, _ = self._merged(timeout, incomplete, call)

@@ -234,13 +234,21 @@ fn report(worked: &Worked, busy: &[Running], a: &WorkShares) -> Result<()> {
     if a.how.json {
         print_line(&serde_json::json!({"schema": 1, "command": "work", "done": worked.done, "failed": worked.failed, "busy": busy}).to_string())?;
     } else if !a.quiet {
-        say(&match (&worked.done[..], &busy[..]) {
-            ([], []) => "no share was left to do".to_string(),
-            ([], busy) => format!("no share is free: others work on {}", ranges(busy)),
-            (done, _) => format!("shares done: {}", ranges(done)),
-        });
+        let done = &worked.done[..];
+        if !(done.is_empty() && !worked.failed.is_empty()) {
+            say(&told_of(done, &busy));
+        }
     }
     refuse_failed(worked, &a.store)
+}
+
+/// What a worker has done, or why nothing.
+fn told_of(done: &[usize], busy: &[usize]) -> String {
+    match (done, busy) {
+        ([], []) => "no share was left to do".to_string(),
+        ([], busy) => format!("no share is free: others work on {}", ranges(busy)),
+        (done, _) => format!("shares done: {}", ranges(done)),
+    }
 }
 
 /// Refuses a worker's end with shares that failed.

@@ -13,6 +13,7 @@ pub use counting::{Counting, Why};
 pub use settings::{Inferred, Listener, Planned, Settings};
 
 use crate::branch::{self, Maximised};
+use crate::shared_slices::SliceStore;
 use count::CountRun;
 use mmap::marginal_map;
 use parts::check_rows;
@@ -69,8 +70,12 @@ fn check_asked(network: &Network, asked: &[usize]) -> Result<()> {
 fn warn_of_whole(plan: &Planned, task: &Task, settings: &Settings) {
     // The plan of MMAP is that of its last stage alone.
     let stages = matches!(task, Task::Mmap(_));
+    let alone = settings
+        .store
+        .as_ref()
+        .is_none_or(SliceStore::is_planned_alone);
     let slices: usize = plan.plans().iter().map(|plan| plan.slices()).sum();
-    if settings.store.is_some() && slices <= 1 && !stages {
+    if !alone && slices <= 1 && !stages {
         settings.warnings.add(format!(
             "{} has no use: the plan has no slices, so every process computes all of it",
             Opt::Store

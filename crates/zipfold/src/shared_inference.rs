@@ -14,7 +14,7 @@ use crate::infer::{Inferred, Settings, infer};
 use crate::partial::{open_sealed, seal};
 use crate::shared_slices::{Order, Role, SlicePlan, SliceStore, StoredQuestion, whole};
 use crate::sliced_plan::SlicedPlan;
-use crate::store::kinds::{ANEW, OF_SHARES, OF_SLICES, QUESTION, is_store, taken};
+use crate::store::kinds::{ANEW, OF_SHARES, OF_SLICES, QUESTION, has_results, is_store, taken};
 use crate::store::{Files, Folder, Habits, Patient, SENT, Who, Worked};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -109,10 +109,8 @@ impl SharedInference {
             self.settings.device = DeviceSelector::Cpu;
         }
         refuse_store(&root.to_string_lossy())?;
-        if [OF_SLICES, OF_SHARES]
-            .iter()
-            .any(|kind| is_store(root, kind))
-        {
+        let mut kinds = [OF_SLICES, OF_SHARES].into_iter();
+        if kinds.any(|kind| is_store(root, kind)) || has_results(root) {
             return Err(taken(root));
         }
         // Only elimination has slices.
@@ -124,8 +122,9 @@ impl SharedInference {
         match infer(&self.network, &self.evidence, &self.task, &settings) {
             // Only a plan with slices comes to the store.
             Ok(done) if done.answer == Answer::Impossible => {
-                let what = "the evidence has probability zero, so nothing is to be computed";
-                Err(Error::new(Blame::Impossible, what))
+                let what = "the evidence has probability zero, so there is nothing to compute";
+                let e = Error::new(Blame::Impossible, what).at_place("the evidence");
+                Err(e.remedy("take back an observation"))
             }
             Ok(_) => Err(whole()),
             Err(e) if SlicePlan::has_planned(&e) => {
@@ -231,7 +230,10 @@ impl SharedInference {
     fn refuse_unshared(&self) -> Result<()> {
         if let Task::Mmap(_) = self.task {
             let what = "expected a task of one stage, got mmap, whose stages need the ones before";
-            let remedy = format!("{} with the same command in each process", Opt::Store);
+            let remedy = format!(
+                "no plan: {} and the same question in each process",
+                Opt::Store
+            );
             return Err(Error::request(what).at_place("the task").remedy(remedy));
         }
         if let Some(ProductMethod::Search | ProductMethod::Components) =
@@ -244,7 +246,10 @@ impl SharedInference {
         let bytes = self.network.bytes();
         if bytes > SENT {
             let e = Error::request(format!("{bytes} bytes of a network to be sent to workers"));
-            let remedy = format!("{} with the same command in each process", Opt::Store);
+            let remedy = format!(
+                "no plan: {} and the same question in each process",
+                Opt::Store
+            );
             return Err(e.limit(format!("{SENT} bytes")).remedy(remedy));
         }
         Ok(())

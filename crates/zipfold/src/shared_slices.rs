@@ -13,7 +13,7 @@
 use crate::partial::{is_there, keep, open_sealed, read_sealed, seal};
 use crate::sliced_plan::SlicedPlan;
 use crate::slices::{Folded, RunKey, Slices};
-use crate::store::kinds::{OF_SLICES, QUESTION, STAGE, taken};
+use crate::store::kinds::{ANEW, OF_SLICES, QUESTION, STAGE, last_stage, taken};
 use crate::store::{
     Attempt, Files, Folder, Habits, Manifest, Patient, Predicted, Status, Who, Worked, Worker,
     index_of, lacking, part_name, put_part,
@@ -23,13 +23,14 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use twox_hash::XxHash3_64;
 use zipfold_core::message::{Wording, keys};
 use zipfold_core::{Blame, Budget, Error, Opt, Result};
 use zipfold_product::plan::Scalar;
 
-const MAGIC: &[u8; 8] = b"ZFSLPRT\x01";
+const MAGIC: &[u8; 8] = b"ZFSLPRT\x02";
 /// The version of the layout, and the file that makes a folder a store of slices.
-const LAYOUT: u32 = 2;
+const LAYOUT: u32 = 3;
 const NAME: &str = OF_SLICES;
 /// Predicted seconds of a share, and the slices that it has at most: a lost worker costs no more.
 const SECONDS: f64 = 60.0;
@@ -163,8 +164,12 @@ impl SlicePlan {
         };
         let place = || files.path(NAME).to_string_lossy().into_owned();
         let plan: SlicePlan = serde_json::from_slice(&bytes)
-            .map_err(|e| Error::input(format!("the plan is damaged: {e}")).at_place(place()))?;
-        if plan.layout != LAYOUT || !(1..=plan.slices.max(1)).contains(&plan.shares) {
+            .map_err(|e| damaged(&e.to_string()).at_place(place()))?;
+        if plan.layout == LAYOUT && !(1..=plan.slices.max(1)).contains(&plan.shares) {
+            let what = format!("{} shares of {} slices", plan.shares, plan.slices);
+            return Err(damaged(&what).at_place(place()));
+        }
+        if plan.layout != LAYOUT {
             let what = format!("a store of slices of layout {}", plan.layout);
             let e = Error::input(what).at_place(place());
             return Err(e.limit(format!("layout {LAYOUT}")).remedy("another folder"));
@@ -213,8 +218,17 @@ impl SlicePlan {
     }
     /// The slices of a share.
     fn range(&self, share: usize) -> Range<usize> {
-        let begin = |share: usize| self.slices * share / self.shares;
+        let (slices, shares) = (self.slices as u128, self.shares as u128);
+        // At most the number of slices.
+        let begin = |share: usize| (slices * share as u128 / shares) as usize;
         begin(share)..begin(share + 1)
+    }
+    /// What a part and a checkpoint of a share say of the question, the cut and the share: those of others are
+    /// refused.
+    fn of_share(&self, share: usize) -> String {
+        let (key, shares, slices) = (self.key.text(), self.shares, self.slices);
+        let text = format!("{key}; share {share} of {shares} over {slices} slices");
+        format!("{:016x}", XxHash3_64::oneshot(text.as_bytes()))
     }
     /// What differs from `other`, if anything does, and how where there are words for it.
     fn difference(&self, other: &Self) -> Option<String> {
@@ -236,7 +250,8 @@ impl SlicePlan {
             self.key.plan == other.key.plan,
             self.key.tables == other.key.tables,
         ) {
-            (true, true) => return None,
+            (true, true) if self.slices == other.slices => return None,
+            (true, true) => "the slices are",
             (true, false) => "the numbers of the network or the evidence are",
             (false, _) => "the variables of the network, their order or the slices are",
         };
@@ -271,6 +286,11 @@ impl SharedRun<'_> {
     ) -> Result<Folded> {
         let who = Who::this();
         let folder = Folder::new(&self.store.path, &who.name());
+        if let Role::Plan(..) = &self.store.role {
+            // A refusal leaves nothing.
+            self.shares(slices)?;
+            slices.check_stop()?;
+        }
         folder.make(NAME)?;
         let files = Patient::new(folder, 6, FIRST_PAUSE);
         let plan = self.agreed(&files, slices)?;
@@ -318,8 +338,15 @@ impl SharedRun<'_> {
             Role::Plan(Some(shares), _) if (least..=most).contains(&shares) => Ok(shares),
             Role::Plan(Some(shares), _) => {
                 let e = Error::request(format!("expected shares, got {shares}"));
-                let limit = format!("{least} to {most}, the slices that there are");
-                Err(e.at_place(Opt::Shares).limit(limit))
+                let limit = format!(
+                    "{least} to {most}: there are {many} slices, and a share has those of an eighth of the memory"
+                );
+                let e = e.at_place(Opt::Shares).limit(limit);
+                Err(e.remedy(format!("leave it out, or more {}", Opt::Memory)))
+            }
+            Role::Plan(None, _) if least > most => {
+                let e = Error::resource(format!("{many} slices take more than {most} shares"));
+                Err(e.remedy(format!("more {}", Opt::Memory)))
             }
             Role::Plan(None, _) => Ok(many.div_ceil(minute.clamp(1, room)).min(most)),
             Role::Answer | Role::Work(_) | Role::Merge => {
@@ -348,8 +375,6 @@ impl SharedRun<'_> {
         };
         let text = serde_json::to_vec_pretty(&own).map_err(|e| Error::internal(e.to_string()))?;
         if let Role::Plan(_, question) = &self.store.role {
-            // Nothing is begun after an interruption.
-            slices.check_stop()?;
             let plan = (self.plan)().ok_or_else(|| Error::internal("slices without a plan"))?;
             files.put_new(&format!("{QUESTION}{}", question.hash), &question.bytes)?;
             plan.put(files, &question.hash)?;
@@ -452,7 +477,8 @@ impl SliceShares<'_> {
         let (start, range) = (Instant::now(), self.plan.range(share));
         let attempt = Attempt::begin(self.files, share)?;
         let mut held = self.slices.budget.tab("the slices of a share");
-        let slices = self.resumed(&attempt, range.len());
+        let slices = self.resumed((share, &attempt), range.len());
+        held.add((slices.len() * size_of::<Option<Folded>>()) as u64)?;
         held.add(slices.iter().flatten().map(Folded::bytes).sum())?;
         let is_left = |at: &usize| slices[*at].is_none();
         let left: Vec<usize> = (0..range.len()).filter(is_left).collect();
@@ -467,7 +493,7 @@ impl SliceShares<'_> {
             held.add(folded.bytes())?;
             slices[at] = Some(folded);
             if saved.elapsed() >= every {
-                self.keep(&attempt, slices);
+                self.keep((share, &attempt), slices);
                 *saved = Instant::now();
             }
             Ok(Some(Folded::one_slice(Scalar::ONE, vec![], vec![])))
@@ -483,7 +509,7 @@ impl SliceShares<'_> {
         };
         let (found, _held, _) = found.into_inner().unwrap_or_else(PoisonError::into_inner);
         if let Err(e) = done {
-            self.keep(&attempt, &found);
+            self.keep((share, &attempt), &found);
             return Err(e);
         }
         let found: Vec<Folded> = found.into_iter().flatten().collect();
@@ -493,29 +519,32 @@ impl SliceShares<'_> {
     }
     /// Puts the part of a share into the store, which took the time since `start`.
     fn put(&self, share: usize, found: &[Folded], start: Instant) -> Result<()> {
-        let payload = postcard::to_stdvec(found).map_err(|e| Error::internal(e.to_string()))?;
-        let bytes = seal(MAGIC, &payload);
+        let payload = postcard::to_stdvec(&(self.plan.of_share(share), found));
+        let bytes = seal(MAGIC, &payload.map_err(|e| Error::internal(e.to_string()))?);
         put_part(self.files, (share, &bytes), (start, 0), &self.who)
     }
     /// Keeps the slices of a share that are done. Where that fails, they are computed again.
-    fn keep(&self, attempt: &Attempt, found: &[Option<Folded>]) {
+    fn keep(&self, (share, attempt): (usize, &Attempt), found: &[Option<Folded>]) {
         if found.iter().all(Option::is_none) {
             return;
         }
-        if let Err(e) = keep(MAGIC, &attempt.checkpoint, &found) {
+        let kept = (self.plan.of_share(share), found);
+        if let Err(e) = keep(MAGIC, &attempt.checkpoint, &kept) {
             let what = e.what().marked();
             let text = format!("no checkpoint: {what}; the slices since the last one are lost");
             self.slices.warnings.add(text);
         }
     }
     /// The slices of a share that an interrupted worker has kept; none that cannot be read.
-    fn resumed(&self, attempt: &Attempt, slices: usize) -> Vec<Option<Folded>> {
+    fn resumed(&self, (share, attempt): (usize, &Attempt), slices: usize) -> Vec<Option<Folded>> {
+        type Kept = (String, Vec<Option<Folded>>);
         let path = &attempt.checkpoint;
-        let kept = match is_there(path) {
+        let kept: Option<Kept> = match is_there(path) {
             Ok(true) => read_sealed(MAGIC, path, self.slices.budget).ok(),
             _ => None,
         };
-        let kept = kept.filter(|kept: &Vec<Option<Folded>>| kept.len() == slices);
+        let is_own = |kept: &Kept| kept.0 == self.plan.of_share(share) && kept.1.len() == slices;
+        let kept = kept.filter(is_own).map(|kept| kept.1);
         kept.unwrap_or_else(|| vec![None; slices])
     }
     /// The slices of all parts, added in their order.
@@ -533,9 +562,10 @@ impl SliceShares<'_> {
                     .remedy("ask the same question again")
             })?;
             let _held = budget.reserve(bytes.len() as u64 * 4, "the slices of a share")?;
-            let found: Vec<Folded> = open_sealed(MAGIC, &bytes, &place).map_err(broken)?;
-            if found.len() != self.plan.range(share).len() {
-                let e = Error::input("the part does not hold the slices of its share");
+            let (of, found): (String, Vec<Folded>) =
+                open_sealed(MAGIC, &bytes, &place).map_err(broken)?;
+            if of != self.plan.of_share(share) || found.len() != self.plan.range(share).len() {
+                let e = Error::input("the part is one of another question, or of another share");
                 return Err(broken(e));
             }
             for slice in found {
@@ -549,7 +579,12 @@ impl SliceShares<'_> {
     }
 }
 
-/// How far the store of slices in the folder `root` is; none where it is none.
+fn damaged(what: &str) -> Error {
+    Error::input(format!("the plan is damaged: {what}")).remedy(ANEW)
+}
+
+/// How far the store of slices in the folder `root` is, at its last stage if it has stages; none where it
+/// is none.
 ///
 /// # Errors
 /// Those of the store.
@@ -557,6 +592,12 @@ pub fn status(root: &Path, life: Duration, budget: &Budget) -> Result<Option<Sta
     let who = Who::this();
     let folder = Folder::new(root, &who.name());
     let plan = SlicePlan::read(&folder, budget)?;
+    if plan.is_none()
+        && let Some(stage) = last_stage(root)
+    {
+        let _ = folder.remove(&Folder::clock_of(&who.name()));
+        return status(&stage, life, budget);
+    }
     let status = plan.map(|plan| plan.status(&folder, life, budget));
     let status = status.transpose();
     // It told the ages of leases.

@@ -378,6 +378,45 @@ fn inferences_that_cannot_be_planned_are_refused_and_leave_no_store() {
         std::fs::write(&file, whole).unwrap();
     }
     assert!(there(&path).merge(&path).is_ok());
+    // Parts of another share, of another question, and a plan with other numbers.
+    let [second, third] = ["parts/000002", "parts/000003"].map(|name| path.join(name));
+    let (two, three) = (
+        std::fs::read(&second).unwrap(),
+        std::fs::read(&third).unwrap(),
+    );
+    std::fs::write(&second, three).unwrap();
+    let said = there(&path).merge(&path).unwrap_err().to_string();
+    assert!(
+        said.contains("000002") && said.contains("of another share"),
+        "{said}"
+    );
+    let (other, copy) = (grid(5, 8), folder("planned-copied"));
+    planned(&other, &Task::Pr, settings(9, None))
+        .plan(&copy, Some(3))
+        .unwrap();
+    there(&copy)
+        .work(&copy, None, (&Habits::default(), OFTEN), (keys, None))
+        .unwrap();
+    std::fs::copy(copy.join("parts/000002"), &second).unwrap();
+    let said = there(&path).merge(&path).unwrap_err().to_string();
+    assert!(said.contains("of another question"), "{said}");
+    std::fs::write(&second, two).unwrap();
+    let plan = std::fs::read_to_string(path.join("slices.json")).unwrap();
+    for (from, to) in [
+        ("\"slices\": 9", "\"slices\": 7"),
+        ("\"shares\": 3", "\"shares\": 4"),
+        ("\"shares\": 3", "\"shares\": 400"),
+    ] {
+        assert!(plan.contains(from), "{plan}");
+        std::fs::write(path.join("slices.json"), plan.replacen(from, to, 1)).unwrap();
+        let read = SharedInference::there(&path, &Budget::new(1 << 30));
+        assert!(read.and_then(|asked| asked.merge(&path)).is_err(), "{to}");
+    }
+    // Parts that are left from another plan are not taken for those of a new one.
+    std::fs::remove_file(path.join("slices.json")).unwrap();
+    let left = planned(&other, &Task::Pr, settings(9, None)).plan(&path, Some(3));
+    assert!(left.unwrap_err().to_string().contains("a store already"));
+    std::fs::remove_dir_all(&copy).unwrap();
     std::fs::remove_dir_all(&path).unwrap();
 }
 

@@ -21,6 +21,9 @@ use zipfold_product::plan::{
 /// Variables whose marginals are worth several threads.
 const MANY: usize = 1 << 14;
 
+/// Bytes of what a slice gives next to its numbers.
+const SLICE: u64 = 256;
+
 /// Seconds that a sample takes for each variable of the network, next to its choices.
 const SAMPLE: f64 = 1e-8;
 
@@ -391,12 +394,12 @@ impl<'a> InferenceRun<'a> {
             plan.roots.iter().map(table).fold(0, u64::saturating_add)
         };
         match (&self.plan, self.pass) {
-            (Planned::Whole(plan), Pass::Forward) => {
-                entries(plan).saturating_mul(size_of::<Scalar>() as u64)
-            }
+            (Planned::Whole(plan), Pass::Forward) => entries(plan)
+                .saturating_mul(size_of::<Scalar>() as u64)
+                .saturating_add(SLICE),
             // A state of each variable.
-            (_, Pass::Trace) => 8 * self.reduced.cards.len() as u64 + 128,
-            _ => footprint::of_states(&self.reduced.cards, 24),
+            (_, Pass::Trace) => 8 * self.reduced.cards.len() as u64 + SLICE,
+            _ => footprint::of_states(&self.reduced.cards, 24) + SLICE,
         }
     }
     /// The task, and what the bits of its slices depend on next to their plan and tables.

@@ -31,6 +31,26 @@ fn is_stage(folder: &Path) -> bool {
     name.is_some_and(|name| name.starts_with(STAGE))
 }
 
+/// The folder of the last stage of an inference in `root` that has begun.
+pub(crate) fn last_stage(root: &Path) -> Option<PathBuf> {
+    let names = store_files::names(root).unwrap_or_default();
+    let number = |name: &String| name.strip_prefix(STAGE)?.parse::<usize>().ok();
+    let folder = |stage: usize| root.join(format!("{STAGE}{stage}"));
+    let begun = |stage: &usize| is_store(&folder(*stage), OF_SLICES);
+    names
+        .iter()
+        .filter_map(number)
+        .filter(begun)
+        .max()
+        .map(folder)
+}
+
+/// Whether the folder has parts or checkpoints of shares, or stages of an inference.
+pub(crate) fn has_results(root: &Path) -> bool {
+    let any = |folder: &str| store_files::names(&root.join(folder)).is_ok_and(|n| !n.is_empty());
+    any("parts") || any("running") || last_stage(root).is_some()
+}
+
 /// Whether the folder has a store of this kind.
 pub(crate) fn is_store(root: &Path, kind: &str) -> bool {
     store_files::modified(&root.join(kind)).is_some()
