@@ -235,7 +235,7 @@ fn report(worked: &Worked, busy: &[Running], a: &WorkShares) -> Result<()> {
         print_line(&serde_json::json!({"schema": 1, "command": "work", "done": worked.done, "failed": worked.failed, "busy": busy}).to_string())?;
     } else if !a.quiet {
         let done = &worked.done[..];
-        if !(done.is_empty() && !worked.failed.is_empty()) {
+        if !done.is_empty() || worked.failed.is_empty() {
             say(&told_of(done, &busy));
         }
     }
