@@ -56,7 +56,7 @@ pub(crate) fn run(args: InferArgs) -> Result<()> {
     let start = Instant::now();
     check(&args)?;
     let mut ready = prepare(&args)?;
-    refuse_early(&args, &ready)?;
+    refuse_early(&args, ready.form, (&ready.task, &ready.only))?;
     let read = start.elapsed().as_secs_f64();
     let phases = Phases::new(args.run.quiet || args.run.json);
     ready.settings.listener = phases.listener().map(Listener::new);
@@ -103,19 +103,19 @@ pub(crate) fn run_merged(
     if let Some(memory) = &args.run.memory {
         asked.settings.memory = problem_from_args::bytes(memory)?;
     }
-    let mut ready = Prepared {
-        form: form(args)?,
-        network: asked.network.clone(),
-        evidence: asked.evidence.clone(),
-        task: asked.task.clone(),
-        only: asked.only.clone(),
-        settings: asked.settings.clone(),
-        drawn: false,
-    };
-    refuse_early(args, &ready)?;
+    let form = form(args)?;
+    refuse_early(args, form, (&asked.task, &asked.only))?;
     let done = answer(&asked)?;
     drop(phases);
-    ready.settings = asked.settings;
+    let ready = Prepared {
+        form,
+        network: asked.network,
+        evidence: asked.evidence,
+        task: asked.task,
+        only: asked.only,
+        settings: asked.settings,
+        drawn: false,
+    };
     finish(args, &ready, &done, (0.0, start))
 }
 
@@ -276,12 +276,12 @@ fn check(args: &InferArgs) -> Result<()> {
 }
 
 /// Outputs that could not be written are refused before work.
-fn refuse_early(args: &InferArgs, ready: &Prepared) -> Result<()> {
+fn refuse_early(args: &InferArgs, form: Form, (task, only): (&Task, &[usize])) -> Result<()> {
     if let Some(path) = args.run.output.as_deref().filter(|o| *o != "-") {
         refuse_place(path, args.run.how_written())?;
     }
     if let Some(path) = &args.run.plot {
-        if !matches!(ready.task, Task::Mar) {
+        if !matches!(task, Task::Mar) {
             let what = format!("the answer of the task {} has no picture", args.task);
             return Err(Error::request(what)
                 .at_place("--plot")
@@ -293,7 +293,7 @@ fn refuse_early(args: &InferArgs, ready: &Prepared) -> Result<()> {
         zipfold::internals::report::check_name(path)?;
         refuse_place(path, args.run.how_written())?;
     }
-    if ready.form == Form::Uai && matches!(ready.task, Task::Mar) && !ready.only.is_empty() {
+    if form == Form::Uai && matches!(task, Task::Mar) && !only.is_empty() {
         let e =
             Error::request("the UAI format has the marginals of all variables").at_place("--keep");
         return Err(e.remedy("--format csv, json or table, or leave out --keep"));

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use zipfold::Budget;
 use zipfold::devices::DeviceSelector;
 use zipfold::internals::infer::{Settings, infer};
 use zipfold::internals::plan::Overrides;
 use zipfold::internals::product::plan::Grouping;
 use zipfold::internals::slices::{SharedInference, SliceStore, status};
 use zipfold::internals::store::Habits;
-use zipfold::{Budget, Warnings};
 use zipfold_core::factor::{Answer, Evidence, Factor, Kind, Network, Task};
 use zipfold_core::message::keys;
 use zipfold_core::{Blame, Precision, Random};
@@ -61,6 +61,15 @@ fn settings(slices: usize, store: Option<PathBuf>) -> Settings {
     }
 }
 
+/// Nine slices in this precision, marginals by these groups.
+fn by(precision: Precision, grouping: Grouping, store: Option<PathBuf>) -> Settings {
+    Settings {
+        precision,
+        grouping,
+        ..settings(9, store)
+    }
+}
+
 fn ask(network: &Network, task: &Task, settings: &Settings) -> zipfold::Result<Answer> {
     let none = Evidence::none();
     Ok(infer(network, &none, task, settings)?.answer)
@@ -85,22 +94,12 @@ fn every_task_has_the_bits_of_one_process() {
             (Precision::F64, Grouping::Split),
         ];
         for (precision, grouping) in ways {
-            let wanted = Settings {
-                precision,
-                grouping,
-                ..settings(9, None)
-            };
-            let wanted = ask(&network, task, &wanted).unwrap();
+            let wanted = ask(&network, task, &by(precision, grouping, None)).unwrap();
             for processes in [1, 3] {
                 let path = folder(&format!(
                     "slices-{at}-{processes}-{precision:?}-{grouping:?}"
                 ));
-                let own = || Settings {
-                    precision,
-                    grouping,
-                    warnings: Warnings::default(),
-                    ..settings(9, Some(path.clone()))
-                };
+                let own = || by(precision, grouping, Some(path.clone()));
                 let got: Vec<Answer> = std::thread::scope(|scope| {
                     let start = |_| scope.spawn(|| ask(&network, task, &own()).unwrap());
                     let all: Vec<_> = (0..processes).map(start).collect();
@@ -205,11 +204,7 @@ fn planned_inferences_have_the_bits_of_one_process() {
             (Precision::F64, Grouping::Split),
         ];
         for (precision, grouping) in ways {
-            let own = Settings {
-                precision,
-                grouping,
-                ..settings(9, None)
-            };
+            let own = by(precision, grouping, None);
             let wanted = ask(&network, task, &own).unwrap();
             let path = folder(&format!("planned-{at}-{precision:?}-{grouping:?}"));
             let plan = match planned(&network, task, own).plan(&path, Some(3)) {
