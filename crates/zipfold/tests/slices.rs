@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use zipfold::Budget;
 use zipfold::devices::DeviceSelector;
 use zipfold::internals::infer::{Settings, infer};
@@ -13,7 +13,7 @@ use zipfold::internals::product::plan::Grouping;
 use zipfold::internals::slices::{SharedInference, SliceStore, status};
 use zipfold::internals::store::Habits;
 use zipfold_core::factor::{Answer, Evidence, Factor, Kind, Network, Task};
-use zipfold_core::message::keys;
+use zipfold_core::message::{Wording, keys};
 use zipfold_core::{Blame, Precision, Random};
 
 /// A grid of `side` × `side` variables with three states, and random tables.
@@ -274,46 +274,36 @@ fn planned_inferences_have_the_bits_of_one_process_on_a_device() {
 
 #[test]
 fn an_interrupted_share_of_an_inference_goes_on() {
-    let (network, path) = (grid(5, 7), folder("planned-interrupted"));
-    let own = settings(27, None);
+    let (network, path) = (grid(6, 7), folder("planned-interrupted"));
+    let (own, habits) = (settings(243, None), Habits::default());
     let wanted = ask(&network, &Task::Pr, &own).unwrap();
-    planned(&network, &Task::Pr, own)
-        .plan(&path, Some(1))
-        .unwrap();
-    // A worker whose stop is set by a watcher as soon as the share is begun.
-    let (stop, habits) = (Arc::new(AtomicBool::new(false)), Habits::default());
-    let mut interrupted = 0;
-    for _ in 0..200 {
-        stop.store(false, Ordering::Relaxed);
+    let checkpoint = path.join("running/000001");
+    // A worker may be done before anybody stops it: then it is asked again, in a new folder.
+    let interrupted = (0..100).any(|_| {
+        let _ = std::fs::remove_dir_all(&path);
+        let mut asked = planned(&network, &Task::Pr, own.clone());
+        asked.plan(&path, Some(1)).unwrap();
+        let (stop, ended) = (Arc::new(AtomicBool::new(false)), AtomicBool::new(false));
         let worked = std::thread::scope(|scope| {
             scope.spawn(|| {
-                let held = path.join("running/000001.held");
-                let begun = Instant::now();
-                while !held.exists() && begun.elapsed() < Duration::from_secs(20) {}
+                while !checkpoint.exists() && !ended.load(Ordering::Relaxed) {}
                 stop.store(true, Ordering::Relaxed);
             });
-            let pool = rayon::ThreadPoolBuilder::new()
-                .num_threads(1)
-                .build()
-                .unwrap();
-            pool.install(|| {
-                there(&path).work(&path, Some(1), (&habits, OFTEN), (keys, Some(stop.clone())))
-            })
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
+            let told = (keys as Wording, Some(stop.clone()));
+            let work = || there(&path).work(&path, Some(1), (&habits, OFTEN), told);
+            let worked = pool.unwrap().install(work);
+            ended.store(true, Ordering::Relaxed);
+            worked
         });
-        match worked {
-            Err(e) => {
-                assert_eq!(e.blame(), Blame::Interrupted, "{e}");
-                assert!(path.join("running/000001").exists());
-                interrupted += 1;
-            }
-            Ok(worked) => {
-                assert!(worked.failed.is_empty(), "{worked:?}");
-                break;
-            }
-        }
-    }
-    assert!(interrupted > 0);
-    assert!(!path.join("running/000001").exists());
+        worked.is_err_and(|e| e.blame() == Blame::Interrupted)
+    });
+    assert!(interrupted && checkpoint.exists());
+    assert!(!path.join("parts/000001").exists());
+    // The next worker goes on to the end, and leaves no checkpoint.
+    let done = there(&path).work(&path, None, (&habits, OFTEN), (keys, None));
+    assert_eq!(done.unwrap().done, [1]);
+    assert!(!checkpoint.exists());
     assert_eq!(there(&path).merge(&path).unwrap().answer, wanted);
     std::fs::remove_dir_all(&path).unwrap();
 }
